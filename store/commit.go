@@ -1,0 +1,104 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// initialize fills a new checkpoint.
+func (s *Store) initialize(tx *bolt.Tx) error {
+	id, err := newID()
+	if err != nil {
+		return err
+	}
+	format, err := Format{
+		Schema:       Schema,
+		OldestWriter: Schema,
+		Writer:       s.opts.Writer,
+		Created:      time.Now().UTC().Truncate(time.Second),
+		ID:           id,
+	}.encode()
+	if err != nil {
+		return err
+	}
+	t := &Tx{store: s, bolt: tx}
+	if err := t.put([]string{bucketMeta}, []byte(keyFormat), format); err != nil {
+		return err
+	}
+	if err := t.putStamp(); err != nil {
+		return err
+	}
+	_, err = tx.CreateBucket([]byte(bucketNetworks))
+	return err
+}
+
+func (t *Tx) putStamp() error {
+	return t.put([]string{bucketMeta, bucketStamp}, []byte(keyStampSchema1), uint64Bytes(uint64(t.bolt.ID())))
+}
+
+// commit makes t durable and then tells the journal and the witness.
+func (s *Store) commit(db *bolt.DB, t *Tx, op Op, j journalState) error {
+	if t.format.Writer != s.opts.Writer {
+		t.format.Writer = s.opts.Writer
+		format, err := t.format.encode()
+		if err != nil {
+			return err
+		}
+		if err := t.put([]string{bucketMeta}, []byte(keyFormat), format); err != nil {
+			return err
+		}
+	}
+	if err := t.putStamp(); err != nil {
+		return err
+	}
+	id, inUse := uint64(t.bolt.ID()), t.bolt.Size()
+	if err := t.bolt.Commit(); err != nil {
+		return fmt.Errorf("committing to %s: %w", s.Path(), noSpace(err))
+	}
+	s.tellJournal(db, t, op, j, id, inUse)
+	w := witness{BootID: t.epochs.newestBoot, Checkpoint: t.format.ID, Tx: id}
+	if err := writeWitness(s.file(LockFile), w); err != nil {
+		s.opts.Warn(fmt.Sprintf("%s is behind: %v", s.file(LockFile), err))
+	}
+	return nil
+}
+
+// checkJournal reads the journal's ends before anything is written. A journal
+// of this checkpoint and boot that is ahead of the file proves that the file
+// went back.
+func (s *Store) checkJournal(t *Tx, fileTx uint64) (journalState, error) {
+	j, ok, err := readJournalState(s.file(JournalFile))
+	if err != nil || !ok {
+		return journalState{}, nil // it is written anew
+	}
+	if j.header.Checkpoint == t.format.ID && j.last > fileTx {
+		return j, fmt.Errorf("%w: %s went back to an older state (transaction %d, but the journal has %d)", ErrDamaged, s.Path(), fileTx, j.last)
+	}
+	return j, nil
+}
+
+// tellJournal appends t's changes, or writes the journal anew where it is not
+// this boot's, not whole, or too long. A journal that cannot be written is
+// removed rather than left behind the truth.
+func (s *Store) tellJournal(db *bolt.DB, t *Tx, op Op, j journalState, id uint64, inUse int64) {
+	header := journalHeader{Journal: journalFormat, BootID: t.epochs.newestBoot, Checkpoint: t.format.ID}
+	path := s.file(JournalFile)
+	var err error
+	if j.header == header && j.last+1 == id && j.size <= max(journalMinLimit, journalFactor*inUse) {
+		err = appendJournal(path, id, journalEntry{Verb: op.Verb, Changes: t.changes})
+	} else {
+		err = db.View(func(tx *bolt.Tx) error { return replaceJournal(s.dir, tx, header) })
+	}
+	if err == nil {
+		return
+	}
+	if rmErr := os.Remove(path); rmErr != nil && !errors.Is(rmErr, fs.ErrNotExist) {
+		err = errors.Join(err, rmErr)
+	}
+	s.opts.Warn(fmt.Sprintf("%s could not be written and was removed (%v): until the next write a damaged checkpoint could not be healed from it", path, err))
+}

@@ -1,0 +1,37 @@
+// Package store owns the checkpoint: one bbolt file in which every network of
+// the node keeps its allocations, with the lock, the journal and the witness
+// beside it. It knows nothing of CNI.
+//
+// # Files
+//
+//	<dataDir>/checkpoint.db         the checkpoint
+//	<dataDir>/lock                  the lock; its content is the witness
+//	<dataDir>/journal               what this boot was told, a line per transaction
+//	<dataDir>/deferred/             made with the checkpoint, for DELs that cannot be written
+//
+// # Bucket tree, schema 1
+//
+//	meta/format                     JSON: schema, oldest schema that may write here, writer, created, id
+//	meta/epochs                     boot id -> epoch number, 8 bytes big endian
+//	meta/stamp/1                    id of the last transaction that maintained schema 1, 8 bytes big endian
+//	meta/unnumbered                 <network>\0<address> of every record with epoch 0
+//	networks/<network>/allocations  <address> -> record (see package record)
+//	networks/<network>/attachments  <container id>\0<ifname>\0<address> -> nothing
+//	networks/<network>/cursors      <range set> -> <address>, the last one given
+//	networks/<network>/ranges       CRC-32C, then JSON: range sets of the last ADD
+//
+// An address is 16 bytes, IPv4 mapped into IPv6, so that keys sort as
+// addresses do.
+//
+// # Invariants
+//
+//   - Both indexes agree: an attachments key exists for each holder of each
+//     allocation, and for nothing else. They change in one transaction.
+//   - An address has one record, so it is never given twice.
+//   - stamp/1 equals the id of the file's last transaction. Where it does not,
+//     something that does not know schema 1 wrote here, and nothing is believed.
+//   - Whoever opens the checkpoint holds the lock, readers too: shared holders
+//     would starve a writer.
+//   - A commit is fsynced before it is answered. A failed sync is final.
+//   - The checkpoint is created whole: an empty or short file is damage, never new.
+package store

@@ -1,0 +1,64 @@
+package store
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// BootIDFile is where the kernel tells one boot from another.
+const BootIDFile = "/proc/sys/kernel/random/boot_id"
+
+// readBootID returns "" where the boot id cannot be read: then no epoch begins.
+func readBootID() string {
+	b, err := os.ReadFile(BootIDFile)
+	if err != nil {
+		return ""
+	}
+	id := strings.TrimSpace(string(b))
+	if len(id) > 64 || strings.ContainsAny(id, " \n") {
+		return ""
+	}
+	return id
+}
+
+// epochs is what meta/epochs says.
+type epochs struct {
+	newest     uint64 // 0: none yet
+	newestBoot string
+	seen       bool // the running boot has a number
+}
+
+func readEpochs(b *bolt.Bucket, bootID string) (epochs, error) {
+	var e epochs
+	if b == nil {
+		return e, nil
+	}
+	err := b.ForEach(func(k, v []byte) error {
+		n, err := bytesUint64(v)
+		if err != nil {
+			return fmt.Errorf("epoch of boot %q: %w", k, err)
+		}
+		if n > e.newest {
+			e.newest, e.newestBoot = n, string(k)
+		}
+		if bootID != "" && string(k) == bootID {
+			e.seen = true
+		}
+		return nil
+	})
+	return e, err
+}
+
+// current is the number that allocations are held against. Under a boot id
+// that was never seen everything numbered is of an earlier boot, also for who
+// only reads. A known id that is not the newest is a container's view of
+// another boot; it and an unreadable one use the newest number.
+func (e epochs) current(bootID string) uint64 {
+	if bootID != "" && !e.seen {
+		return e.newest + 1
+	}
+	return e.newest
+}

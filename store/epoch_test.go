@@ -1,0 +1,114 @@
+package store
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/bolt-local/bolt-local/store/record"
+)
+
+func (n *node) epochs() (current uint64, of map[string]uint64) {
+	n.t.Helper()
+	of = map[string]uint64{}
+	err := n.Read(func(tx *Tx) error {
+		if err := tx.Verify(); err != nil {
+			return err
+		}
+		current = tx.Epoch()
+		return tx.Network("podnet").Each(func(a record.Allocation) error {
+			of[a.Addr.String()] = a.Epoch
+			return nil
+		})
+	})
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	return current, of
+}
+
+func TestEpochs(t *testing.T) {
+	n := newNode(t)
+	n.add("10.0.0.2", "a")
+	if current, of := n.epochs(); current != 1 || of["10.0.0.2"] != 1 {
+		t.Errorf("first boot: current %d, record %v", current, of)
+	}
+
+	n.boot = "boot-2"
+	if current, of := n.epochs(); current != 2 || of["10.0.0.2"] != 1 {
+		t.Errorf("after a reboot, nothing written yet: current %d, record %v", current, of)
+	}
+	n.add("10.0.0.3", "b")
+	if current, of := n.epochs(); current != 2 || of["10.0.0.3"] != 2 {
+		t.Errorf("second boot: current %d, record %v", current, of)
+	}
+
+	n.boot = "boot-1" // a container's view
+	n.add("10.0.0.4", "c")
+	if current, of := n.epochs(); current != 2 || of["10.0.0.4"] != 2 {
+		t.Errorf("under a known boot id: current %d, record %v", current, of)
+	}
+
+	n.boot = "" // not readable
+	n.add("10.0.0.5", "d")
+	if current, of := n.epochs(); current != 2 || of["10.0.0.5"] != 2 {
+		t.Errorf("under no boot id: current %d, record %v", current, of)
+	}
+}
+
+func TestANewEpochIsKeptWhenTheVerbFails(t *testing.T) {
+	n := newNode(t)
+	n.add("10.0.0.2", "a")
+	n.boot = "boot-2"
+	if err := n.Update(opAdd, func(*Tx) error { return errTest }); !errors.Is(err, errTest) {
+		t.Fatalf("err = %v", err)
+	}
+	n.boot = "boot-1" // known, so the newest number counts
+	if current, _ := n.epochs(); current != 2 {
+		t.Errorf("current = %d, want 2", current)
+	}
+}
+
+func TestOperatorsBeginNoEpoch(t *testing.T) {
+	n := newNode(t)
+	n.add("10.0.0.2", "a")
+	n.add("10.0.0.3", "b")
+	n.boot = "boot-2"
+	if err := n.update(opTool, func(net *Network) error { return net.Delete(ip("10.0.0.2")) }); err != nil {
+		t.Fatal(err)
+	}
+	n.boot = "boot-1"
+	if current, _ := n.epochs(); current != 1 {
+		t.Errorf("current = %d, want 1", current)
+	}
+}
+
+func TestRecordsWithoutANumberGetTheNextRuntimeVerbs(t *testing.T) {
+	n := newNode(t)
+	n.add("10.0.0.2", "a")
+	err := n.update(opTool, func(net *Network) error { return net.Put(allocation(0, "10.0.0.3", "b")) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, of := n.epochs(); of["10.0.0.3"] != 0 {
+		t.Errorf("record %v, want 0", of)
+	}
+	n.boot = "boot-2"
+	n.del("10.0.0.99") // nothing to delete, but upkeep is due
+	if _, of := n.epochs(); of["10.0.0.3"] != 2 || of["10.0.0.2"] != 1 {
+		t.Errorf("records %v, want 2 and 1", of)
+	}
+}
+
+func TestANodeWithoutBootIDsWorks(t *testing.T) {
+	n := newNode(t)
+	n.boot = ""
+	n.add("10.0.0.2", "a")
+	if current, of := n.epochs(); current != 0 || of["10.0.0.2"] != 0 {
+		t.Errorf("current %d, record %v", current, of)
+	}
+	n.boot = "boot-1"
+	n.add("10.0.0.3", "b")
+	if _, of := n.epochs(); of["10.0.0.2"] != 1 || of["10.0.0.3"] != 1 {
+		t.Errorf("records %v", of)
+	}
+}

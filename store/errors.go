@@ -1,0 +1,25 @@
+package store
+
+import "errors"
+
+// What can be wrong with the files. The errors that callers see wrap these and
+// name the file and what to do.
+var (
+	// ErrDamaged: the bytes are not those of a checkpoint that this package
+	// wrote last: torn, truncated, replaced by an older copy, lost, or written
+	// by another program.
+	ErrDamaged = errors.New("the checkpoint is damaged")
+
+	// ErrFormat: the checkpoint is of a schema that this version must not
+	// write, or its format is not readable.
+	ErrFormat = errors.New("the checkpoint's format is not one this version may write")
+
+	// ErrLocked: the locks were not had in time.
+	ErrLocked = errors.New("another process holds the lock")
+
+	// ErrNoSpace: the disk is full.
+	ErrNoSpace = errors.New("no space left for the checkpoint")
+
+	// ErrReadOnly: a write was asked for where only reading is possible.
+	ErrReadOnly = errors.New("the checkpoint cannot be written")
+)

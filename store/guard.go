@@ -1,0 +1,30 @@
+package store
+
+import (
+	"fmt"
+	"runtime/debug"
+)
+
+// crash is a panic of bbolt, turned into an error. It is ErrDamaged, and the
+// file cannot be closed the usual way: bbolt may still hold its mutexes.
+type crash struct {
+	path  string
+	cause any
+}
+
+func (c *crash) Error() string { return fmt.Sprintf("%v: %s: %v", ErrDamaged, c.path, c.cause) }
+func (c *crash) Unwrap() error { return ErrDamaged }
+
+// guard turns a panic or a fault on the mapped file into an error: bbolt
+// panics on damaged pages, and reading a mapping beyond a truncated file is
+// SIGBUS. It works for the calling goroutine alone.
+func guard(path string, fn func() error) (err error) {
+	faults := debug.SetPanicOnFault(true)
+	defer debug.SetPanicOnFault(faults)
+	defer func() {
+		if r := recover(); r != nil {
+			err = &crash{path, r}
+		}
+	}()
+	return fn()
+}

@@ -1,0 +1,165 @@
+package store
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// The journal is a text file of lines
+//
+//	<JSON> <transaction id> <CRC-32C of all before, hex>\n
+//
+// The first line's JSON is a journalHeader, each other a journalEntry. It is
+// never synced: it has to outlive a process, not a boot.
+type journalHeader struct {
+	Journal    int    `json:"journal"` // its own format, 1
+	BootID     string `json:"bootID"`  // of the newest epoch
+	Checkpoint string `json:"checkpoint"`
+}
+
+type journalEntry struct {
+	Verb    string   `json:"verb"` // "snapshot" for a part of the whole content
+	Changes []change `json:"changes"`
+}
+
+// change is one put, or a deletion where Value is nil.
+type change struct {
+	Path  []string `json:"path"` // of buckets
+	Key   []byte   `json:"key"`
+	Value []byte   `json:"value"` // null: deleted
+}
+
+const (
+	journalFormat = 1
+	verbSnapshot  = "snapshot"
+
+	// A journal is written anew past this many bytes, and past so many times
+	// the bytes in use in the checkpoint.
+	journalMinLimit = 1 << 20
+	journalFactor   = 8
+
+	maxHeaderLine = 1 << 10
+	trailerLen    = 1 + 20 + 1 + 8 + 1 // the longest " <tx> <crc>\n"
+)
+
+func journalLine(doc []byte, tx uint64) []byte {
+	line := fmt.Appendf(doc, " %d", tx)
+	return fmt.Appendf(line, " %08x\n", crc32.Checksum(line, castagnoli))
+}
+
+// parseJournalLine takes a line apart, with or without its newline.
+func parseJournalLine(line []byte) (doc []byte, tx uint64, err error) {
+	line = bytes.TrimSuffix(line, []byte("\n"))
+	body, sum, ok := cutLast(line)
+	if !ok || string(sum) != fmt.Sprintf("%08x", crc32.Checksum(body, castagnoli)) {
+		return nil, 0, fmt.Errorf("%w: a journal line has a wrong checksum", ErrDamaged)
+	}
+	doc, id, ok := cutLast(body)
+	if !ok {
+		return nil, 0, fmt.Errorf("%w: a journal line has no transaction id", ErrDamaged)
+	}
+	tx, err = strconv.ParseUint(string(id), 10, 64)
+	if err != nil {
+		return nil, 0, fmt.Errorf("%w: a journal line's transaction id: %w", ErrDamaged, err)
+	}
+	return doc, tx, nil
+}
+
+func cutLast(b []byte) (before, after []byte, ok bool) {
+	i := bytes.LastIndexByte(b, ' ')
+	if i < 0 {
+		return b, nil, false
+	}
+	return b[:i], b[i+1:], true
+}
+
+// journalState is what the journal's first line and last bytes say; the lines
+// between are not read.
+type journalState struct {
+	header journalHeader
+	last   uint64 // 0 where the tail is torn
+	size   int64
+}
+
+// readJournalState reports false where there is no journal, or none with a
+// whole first line.
+func readJournalState(path string) (journalState, bool, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return journalState{}, false, nil
+	}
+	if err != nil {
+		return journalState{}, false, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return journalState{}, false, err
+	}
+	st := journalState{size: info.Size()}
+	head := make([]byte, min(st.size, maxHeaderLine))
+	if _, err := io.ReadFull(f, head); err != nil {
+		return st, false, err
+	}
+	line, _, ok := bytes.Cut(head, []byte("\n"))
+	if !ok {
+		return st, false, nil
+	}
+	doc, _, err := parseJournalLine(line)
+	if err != nil || json.Unmarshal(doc, &st.header) != nil || st.header.Journal != journalFormat {
+		return st, false, nil
+	}
+	tail := make([]byte, min(st.size, trailerLen))
+	if _, err := f.ReadAt(tail, st.size-int64(len(tail))); err != nil {
+		return st, false, err
+	}
+	st.last = tailTx(tail)
+	return st, true, nil
+}
+
+// tailTx reads the transaction id from a journal's last bytes. JSON with
+// base64 in it never ends so, thus a torn line cannot pass for a whole one.
+func tailTx(tail []byte) uint64 {
+	rest, ok := bytes.CutSuffix(tail, []byte("\n"))
+	if !ok {
+		return 0
+	}
+	rest, sum, ok := cutLast(rest)
+	if !ok || len(sum) != 8 {
+		return 0
+	}
+	_, id, ok := cutLast(rest)
+	if !ok {
+		return 0
+	}
+	tx, err := strconv.ParseUint(string(id), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return tx
+}
+
+// appendJournal adds the changes of transaction tx.
+func appendJournal(path string, tx uint64, e journalEntry) error {
+	doc, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(journalLine(doc, tx))
+	return errors.Join(err, f.Close())
+}

@@ -1,0 +1,94 @@
+package store
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+func TestAHeldLockEndsTheCallWithinItsBound(t *testing.T) {
+	n := newNodeWith(t, 1)
+	n.opts.LockTimeout = 50 * time.Millisecond
+	other := flock.New(n.file(LockFile))
+	if err := other.Lock(); err != nil {
+		t.Fatal(err)
+	}
+	for name, call := range map[string]func() error{
+		"ADD":  func() error { return n.Update(opAdd, func(*Tx) error { return nil }) },
+		"read": func() error { return n.Read(func(*Tx) error { return nil }) },
+	} {
+		err := call()
+		if !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), n.file(LockFile)) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := other.Unlock(); err != nil {
+		t.Fatal(err)
+	}
+	n.opts.LockTimeout = 5 * time.Second
+	n.add("10.0.0.2", "a") // whoever gave up has not kept the lock
+}
+
+func TestALockFileThatIsReplacedUnderAWaiterIsTakenAgain(t *testing.T) {
+	n := newNodeWith(t, 1)
+	other := flock.New(n.file(LockFile))
+	if err := other.Lock(); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error)
+	go func() {
+		done <- n.update(opAdd, func(net *Network) error { return net.Put(allocation(1, "10.0.0.2", "a")) })
+	}()
+	time.Sleep(50 * time.Millisecond) // so that it most likely waits
+	if err := os.RemoveAll(n.dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := other.Unlock(); err != nil {
+		t.Fatal(err)
+	}
+	// The directory is gone: an error, or a new one, but nothing in between.
+	if err := <-done; err == nil && len(n.held()) != 1 {
+		t.Error("answered, but not held")
+	}
+}
+
+func TestParallelWritersLoseNothing(t *testing.T) {
+	n := newNode(t)
+	var wg sync.WaitGroup
+	for i := range 40 {
+		wg.Go(func() { n.add(addrAt(i), "c") })
+	}
+	wg.Wait()
+	if got := len(n.held()); got != 40 {
+		t.Errorf("%d are held, want 40", got)
+	}
+	n.journalIsComplete()
+}
+
+func TestWitness(t *testing.T) {
+	for _, w := range []witness{
+		{BootID: "3ee21a1c-4a4a-4d7e-9c7e-1b1a4c1c2d3e", Checkpoint: "00112233445566778899aabbccddeeff", Tx: 12345678901234},
+		{Checkpoint: "x", Tx: 0},
+	} {
+		b := w.encode()
+		got, ok := parseWitness(b)
+		if !ok || got != w {
+			t.Errorf("%+v reads back as %+v, %v", w, got, ok)
+		}
+		for i := range b {
+			bad := append([]byte(nil), b...)
+			bad[i] ^= 1
+			if got, ok := parseWitness(bad); ok {
+				t.Errorf("byte %d changed: read as %+v", i, got)
+			}
+			if _, ok := parseWitness(b[:i]); ok {
+				t.Errorf("cut to %d bytes: read", i)
+			}
+		}
+	}
+}

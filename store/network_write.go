@@ -1,0 +1,114 @@
+package store
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"hash/crc32"
+	"net/netip"
+	"slices"
+
+	"github.com/bolt-local/bolt-local/store/record"
+)
+
+// maxCursors bounds the cursors of a network whose ranges change with each
+// call, as runtimes do with runtimeConfig.ipRanges. Past it they begin anew: a
+// lost cursor costs only the order.
+const maxCursors = 64
+
+// Put writes an allocation over whatever its address had before, in both
+// indexes.
+func (n *Network) Put(a record.Allocation) error {
+	old, existed, err := n.Get(a.Addr)
+	if err != nil {
+		return err
+	}
+	value, err := record.Encode(n.name, a)
+	if err != nil {
+		return err
+	}
+	for _, h := range old.Holders {
+		if !a.HeldBy(h.Attachment) {
+			if err := n.tx.remove(n.path(bucketAttachments), attachmentKey(h.Attachment, a.Addr)); err != nil {
+				return err
+			}
+		}
+	}
+	for _, h := range a.Holders {
+		if !existed || !old.HeldBy(h.Attachment) {
+			if err := n.tx.put(n.path(bucketAttachments), attachmentKey(h.Attachment, a.Addr), []byte{}); err != nil {
+				return err
+			}
+		}
+	}
+	if err := n.tx.put(n.path(bucketAllocations), addrKey(a.Addr), value); err != nil {
+		return err
+	}
+	return n.number(a.Addr, existed && old.Epoch == 0, a.Epoch == 0)
+}
+
+// Delete frees addr, which need not be allocated.
+func (n *Network) Delete(addr netip.Addr) error {
+	old, existed, err := n.Get(addr)
+	if err != nil || !existed {
+		return err
+	}
+	for _, h := range old.Holders {
+		if err := n.tx.remove(n.path(bucketAttachments), attachmentKey(h.Attachment, addr)); err != nil {
+			return err
+		}
+	}
+	if err := n.tx.remove(n.path(bucketAllocations), addrKey(addr)); err != nil {
+		return err
+	}
+	return n.number(addr, old.Epoch == 0, false)
+}
+
+// number keeps meta/unnumbered, the list of records with epoch 0.
+func (n *Network) number(addr netip.Addr, was, is bool) error {
+	path, key := []string{bucketMeta, bucketUnnumbered}, unnumberedKey(n.name, addr)
+	switch {
+	case is && !was:
+		return n.tx.put(path, key, []byte{})
+	case was && !is:
+		return n.tx.remove(path, key)
+	}
+	return nil
+}
+
+// SetCursor remembers the last address given from set.
+func (n *Network) SetCursor(set record.RangeSet, addr netip.Addr) error {
+	path, key := n.path(bucketCursors), cursorKey(set)
+	if b := n.tx.bucket(path); b != nil && b.Get(key) == nil {
+		var keys [][]byte
+		_ = b.ForEach(func(k, _ []byte) error {
+			keys = append(keys, slices.Clone(k))
+			return nil
+		})
+		if len(keys) >= maxCursors {
+			for _, k := range keys {
+				if err := n.tx.remove(path, k); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return n.tx.put(path, key, addrKey(addr))
+}
+
+// SetRanges remembers the range sets of an ADD, where they differ from those
+// stored.
+func (n *Network) SetRanges(sets []record.RangeSet) error {
+	doc, err := json.Marshal(sets)
+	if err != nil {
+		return fmt.Errorf("encoding the ranges of network %s: %w", n.name, err)
+	}
+	value := binary.BigEndian.AppendUint32(nil, crc32.Checksum(doc, castagnoli))
+	value = append(value, doc...)
+	path := []string{bucketNetworks, n.name}
+	if b := n.tx.bucket(path); b != nil && bytes.Equal(b.Get([]byte(keyRanges)), value) {
+		return nil
+	}
+	return n.tx.put(path, []byte(keyRanges), value)
+}

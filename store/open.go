@@ -1,0 +1,170 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
+	"golang.org/x/sys/unix"
+)
+
+// boltFile is an open checkpoint.
+type boltFile struct {
+	*bolt.DB
+	file *os.File
+}
+
+// openBolt opens an existing, inspected checkpoint. The caller holds the lock,
+// so bbolt's own is free unless another program uses the file.
+func openBolt(path string, readOnly bool, deadline time.Time) (boltFile, error) {
+	var b boltFile
+	opts := &bolt.Options{
+		Timeout:      max(time.Until(deadline), time.Millisecond),
+		ReadOnly:     readOnly,
+		FreelistType: bolt.FreelistArrayType,
+		NoStatistics: true,
+		// bbolt would create a file that has just vanished.
+		OpenFile: func(name string, flag int, perm os.FileMode) (*os.File, error) {
+			var err error
+			b.file, err = os.OpenFile(name, flag&^os.O_CREATE|unix.O_NOFOLLOW, perm)
+			return b.file, err
+		},
+	}
+	err := guard(path, func() error {
+		var err error
+		b.DB, err = bolt.Open(path, 0o600, opts)
+		return err
+	})
+	switch {
+	case err == nil:
+		return b, nil
+	case crashed(err):
+		b.abandon()
+		return b, err
+	case errors.Is(err, berrors.ErrTimeout):
+		return b, fmt.Errorf("%w: another program has %s open (`fuser %s`)", ErrLocked, path, path)
+	case errors.Is(err, berrors.ErrInvalid), errors.Is(err, berrors.ErrChecksum), errors.Is(err, berrors.ErrVersionMismatch):
+		return b, fmt.Errorf("%w: %s: %w", ErrDamaged, path, err)
+	}
+	return b, fmt.Errorf("opening %s: %w", path, err)
+}
+
+// closeAfter closes the file once the work on it has ended with err.
+func (b boltFile) closeAfter(err error) error {
+	if crashed(err) {
+		b.abandon()
+		return nil
+	}
+	return guard(b.file.Name(), b.Close)
+}
+
+// abandon lets go of bbolt's lock alone. Closing the file is not enough: its
+// mapping stays and keeps the lock.
+func (b boltFile) abandon() {
+	_ = unix.Flock(int(b.file.Fd()), unix.LOCK_UN)
+	_ = b.file.Close()
+}
+
+func crashed(err error) bool {
+	var c *crash
+	return errors.As(err, &c)
+}
+
+// create makes a new checkpoint, whole or not at all: written beside, synced,
+// renamed, and the directory synced. The caller holds the lock.
+func (s *Store) create() (err error) {
+	tmp := s.file(newCheckpointFile)
+	defer func() {
+		if err != nil {
+			_ = os.Remove(tmp)
+			err = fmt.Errorf("creating %s: %w", s.Path(), noSpace(err))
+		}
+	}()
+	// A witness of a checkpoint that an earlier boot lost would disown this one.
+	if err := os.Truncate(s.file(LockFile), 0); err != nil {
+		return err
+	}
+	// A creator that was killed may have left one.
+	if err := os.Remove(tmp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	db, err := bolt.Open(tmp, 0o600, &bolt.Options{
+		FreelistType: bolt.FreelistArrayType,
+		OpenFile: func(name string, flag int, perm os.FileMode) (*os.File, error) {
+			return os.OpenFile(name, flag|os.O_EXCL|unix.O_NOFOLLOW, perm)
+		},
+	})
+	if err != nil {
+		return err
+	}
+	err = errors.Join(db.Update(s.initialize), db.Close())
+	if err != nil {
+		return err
+	}
+	if err := os.Chmod(tmp, 0o600); err != nil { // whatever the umask
+		return err
+	}
+	if err := os.Rename(tmp, s.Path()); err != nil {
+		return err
+	}
+	if err := s.makeDeferred(); err != nil {
+		return err
+	}
+	return syncDir(s.dir)
+}
+
+func (s *Store) makeDeferred() error {
+	dir := s.file(DeferredDir)
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return os.Chmod(dir, 0o700)
+}
+
+// makeDir makes the data directory, 0700 whatever the umask, and its parents.
+func makeDir(dir string, perm os.FileMode) error {
+	if info, err := os.Stat(dir); err == nil {
+		if !info.IsDir() {
+			return fmt.Errorf("%s is not a directory", dir)
+		}
+		return nil
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	parent := filepath.Dir(dir)
+	if err := makeDir(parent, 0o755); err != nil {
+		return err
+	}
+	if err := os.Mkdir(dir, perm); errors.Is(err, fs.ErrExist) {
+		return nil // another process, this moment
+	} else if err != nil {
+		return err
+	}
+	if err := os.Chmod(dir, perm); err != nil {
+		return err
+	}
+	return syncDir(parent)
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// noSpace adds ErrNoSpace to the errors of a full disk. bbolt hides the
+// errno of a failed truncate in text; the file has room, so it does not come
+// to that.
+func noSpace(err error) error {
+	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
+		return fmt.Errorf("%w: %w", ErrNoSpace, err)
+	}
+	return err
+}

@@ -1,0 +1,70 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// A DEL writes pages before it frees any. So an ADD leaves this many free
+// beyond those in use, really allocated, and DEL and GC never grow the file:
+// on a full disk they still free addresses.
+const (
+	roomPages      = 8
+	roomPagesTight = 4         // where less than tightSpace is free
+	tightSpace     = 128 << 10 // bytes
+	growChunk      = 64 << 10  // bytes beyond the room, so that not every ADD grows the file
+)
+
+// makeRoom grows f for one more ADD. Its error wraps ErrNoSpace where the disk
+// is full.
+func makeRoom(f *os.File, p pages) error {
+	var st unix.Stat_t
+	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
+		return fmt.Errorf("making room in %s: %w", f.Name(), err)
+	}
+	have := min(st.Size, st.Blocks*512)
+	want := (int64(p.highWater) + roomPages) * p.size
+	if have >= want {
+		return nil
+	}
+	err := allocate(f, want+growChunk)
+	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
+		err = allocate(f, want)
+	}
+	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
+		if tight := (int64(p.highWater) + roomPagesTight) * p.size; spaceLeft(f) < tightSpace {
+			if have >= tight {
+				return nil
+			}
+			err = allocate(f, tight)
+		}
+	}
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, unix.EOPNOTSUPP), errors.Is(err, unix.ENOSYS):
+		return nil // no such call on this file system: bbolt grows the file
+	case errors.Is(err, unix.ENOSPC), errors.Is(err, unix.EDQUOT):
+		return fmt.Errorf("%w: growing %s: %w; nothing was allocated: free disk space", ErrNoSpace, f.Name(), err)
+	}
+	return fmt.Errorf("growing %s: %w", f.Name(), err)
+}
+
+func allocate(f *os.File, size int64) error {
+	for {
+		if err := unix.Fallocate(int(f.Fd()), 0, 0, size); err != unix.EINTR {
+			return err
+		}
+	}
+}
+
+func spaceLeft(f *os.File) int64 {
+	var fs unix.Statfs_t
+	if err := unix.Fstatfs(int(f.Fd()), &fs); err != nil {
+		return 0
+	}
+	return int64(fs.Bavail) * fs.Bsize
+}

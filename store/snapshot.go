@@ -1,0 +1,89 @@
+package store
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+
+	bolt "go.etcd.io/bbolt"
+	"golang.org/x/sys/unix"
+)
+
+// snapshotBatch is how many keys one line of a snapshot has.
+const snapshotBatch = 256
+
+// replaceJournal writes a journal anew: its header, and all that the
+// checkpoint holds as of tx. It comes whole or not at all, by rename.
+func replaceJournal(dir string, tx *bolt.Tx, h journalHeader) (err error) {
+	tmp := filepath.Join(dir, newJournalFile)
+	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|unix.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, f.Close(), os.Remove(tmp))
+		}
+	}()
+	if err := f.Chmod(0o600); err != nil {
+		return err
+	}
+	w := bufio.NewWriterSize(f, 64<<10)
+	id := uint64(tx.ID())
+	doc, err := json.Marshal(h)
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(journalLine(doc, id)); err != nil {
+		return err
+	}
+	s := snapshotWriter{w: w, tx: id}
+	err = tx.ForEach(func(name []byte, b *bolt.Bucket) error { return s.bucket([]string{string(name)}, b) })
+	if err != nil {
+		return err
+	}
+	if err := s.flush(); err != nil {
+		return err
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return os.Rename(tmp, filepath.Join(dir, JournalFile))
+}
+
+type snapshotWriter struct {
+	w     *bufio.Writer
+	tx    uint64
+	batch []change
+}
+
+func (s *snapshotWriter) bucket(path []string, b *bolt.Bucket) error {
+	return b.ForEach(func(k, v []byte) error {
+		if v == nil {
+			return s.bucket(append(path[:len(path):len(path)], string(k)), b.Bucket(k))
+		}
+		s.batch = append(s.batch, change{Path: path, Key: k, Value: v})
+		if len(s.batch) < snapshotBatch {
+			return nil
+		}
+		return s.flush()
+	})
+}
+
+func (s *snapshotWriter) flush() error {
+	if len(s.batch) == 0 {
+		return nil
+	}
+	doc, err := json.Marshal(journalEntry{Verb: verbSnapshot, Changes: s.batch})
+	if err != nil {
+		return err
+	}
+	s.batch = s.batch[:0]
+	_, err = s.w.Write(journalLine(doc, s.tx))
+	return err
+}

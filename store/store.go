@@ -1,0 +1,64 @@
+package store
+
+import (
+	"path/filepath"
+	"time"
+)
+
+// DefaultLockTimeout bounds the wait for all locks together.
+const DefaultLockTimeout = 10 * time.Second
+
+// Options are what a Store needs to know besides its directory. The zero value
+// works.
+type Options struct {
+	// LockTimeout is the longest wait for all locks together; 0 means
+	// DefaultLockTimeout.
+	LockTimeout time.Duration
+	// Writer is this binary's version, recorded in meta/format.
+	Writer string
+	// Warn gets a line for what went wrong without failing the call; nil drops it.
+	Warn func(string)
+	// BootID replaces the kernel's boot id; "" stands for one that cannot be read.
+	BootID func() string
+}
+
+// Store reaches the checkpoint in one data directory. It keeps nothing open:
+// each call takes the lock, opens, works and lets go, so it may be used from
+// several goroutines and beside other processes.
+type Store struct {
+	dir  string
+	opts Options
+}
+
+// New returns the store in dir. It does not touch the disk.
+func New(dir string, opts Options) *Store {
+	if opts.LockTimeout == 0 {
+		opts.LockTimeout = DefaultLockTimeout
+	}
+	if opts.Writer == "" {
+		opts.Writer = "dev"
+	}
+	if opts.Warn == nil {
+		opts.Warn = func(string) {}
+	}
+	if opts.BootID == nil {
+		opts.BootID = readBootID
+	}
+	return &Store{dir: dir, opts: opts}
+}
+
+// Path is the checkpoint's file name.
+func (s *Store) Path() string { return s.file(CheckpointFile) }
+
+func (s *Store) file(name string) string { return filepath.Join(s.dir, name) }
+
+// Op says what kind of transaction an Update is.
+type Op struct {
+	// Verb is written to the journal.
+	Verb string
+	// Creates: make the checkpoint where there is none, and grow it as needed.
+	// Without it Update does nothing where there is none.
+	Creates bool
+	// Runtime: a container runtime called, so a new boot id begins an epoch.
+	Runtime bool
+}

@@ -1,0 +1,136 @@
+package store
+
+import (
+	"fmt"
+	"slices"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// Tx is one transaction on the checkpoint, or on none: where there is no
+// checkpoint it has no networks.
+type Tx struct {
+	store    *Store
+	bolt     *bolt.Tx // nil: no checkpoint
+	format   Format
+	epochs   epochs
+	epoch    uint64
+	readOnly error // why writes are refused, nil where they are not
+	problem  error
+	changes  []change
+}
+
+// begin reads what every transaction needs. It checks nothing but what it
+// cannot do without.
+func (s *Store) begin(tx *bolt.Tx, bootID string) (*Tx, error) {
+	t := &Tx{store: s, bolt: tx}
+	var err error
+	if t.format, err = readFormat(tx); err != nil {
+		return t, fmt.Errorf("%s: %w", s.Path(), err)
+	}
+	t.epochs, err = readEpochs(tx.Bucket([]byte(bucketMeta)).Bucket([]byte(bucketEpochs)), bootID)
+	if err != nil {
+		return t, fmt.Errorf("%s: %w", s.Path(), err)
+	}
+	t.epoch = t.epochs.current(bootID)
+	return t, nil
+}
+
+// Exists tells whether there is a checkpoint.
+func (t *Tx) Exists() bool { return t.bolt != nil }
+
+// Format is zero where there is no checkpoint, or none that can be read.
+func (t *Tx) Format() Format { return t.format }
+
+// Epoch is the number of the running boot.
+func (t *Tx) Epoch() uint64 { return t.epoch }
+
+// Problem is why the content may not be believed; only ReadAny gives a
+// transaction that has one.
+func (t *Tx) Problem() error { return t.problem }
+
+// BootID returns the boot id of an epoch, "" for an unknown number.
+func (t *Tx) BootID(epoch uint64) string {
+	var boot string
+	b := t.bucket([]string{bucketMeta, bucketEpochs})
+	if b == nil || epoch == 0 {
+		return ""
+	}
+	_ = b.ForEach(func(k, v []byte) error {
+		if n, err := bytesUint64(v); err == nil && n == epoch {
+			boot = string(k)
+		}
+		return nil
+	})
+	return boot
+}
+
+// Networks lists the names of the stored networks in order.
+func (t *Tx) Networks() []string {
+	var names []string
+	b := t.bucket([]string{bucketNetworks})
+	if b == nil {
+		return nil
+	}
+	_ = b.ForEachBucket(func(k []byte) error {
+		names = append(names, string(k))
+		return nil
+	})
+	return names
+}
+
+// Network returns a network, stored or not.
+func (t *Tx) Network(name string) *Network { return &Network{tx: t, name: name} }
+
+func (t *Tx) bucket(path []string) *bolt.Bucket {
+	if t.bolt == nil {
+		return nil
+	}
+	b := t.bolt.Bucket([]byte(path[0]))
+	for _, name := range path[1:] {
+		if b == nil {
+			return nil
+		}
+		b = b.Bucket([]byte(name))
+	}
+	return b
+}
+
+// put and remove are the only ways to write, so that the journal misses
+// nothing. put makes the buckets that are missing.
+func (t *Tx) put(path []string, key, value []byte) error {
+	if t.readOnly != nil {
+		return t.readOnly
+	}
+	b, err := t.bolt.CreateBucketIfNotExists([]byte(path[0]))
+	for _, name := range path[1:] {
+		if err != nil {
+			break
+		}
+		b, err = b.CreateBucketIfNotExists([]byte(name))
+	}
+	if err == nil {
+		err = b.Put(key, value)
+	}
+	if err != nil {
+		return fmt.Errorf("writing to %s: %w", t.store.Path(), err)
+	}
+	t.changes = append(t.changes, change{Path: slices.Clone(path), Key: key, Value: value})
+	return nil
+}
+
+// remove deletes a key, which need not be there.
+func (t *Tx) remove(path []string, key []byte) error {
+	if t.readOnly != nil {
+		return t.readOnly
+	}
+	b := t.bucket(path)
+	if b == nil || b.Get(key) == nil {
+		return nil
+	}
+	if err := b.Delete(key); err != nil {
+		return fmt.Errorf("writing to %s: %w", t.store.Path(), err)
+	}
+	t.changes = append(t.changes, change{Path: slices.Clone(path), Key: slices.Clone(key)})
+	return nil
+}

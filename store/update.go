@@ -1,0 +1,187 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+	"golang.org/x/sys/unix"
+)
+
+// Update calls fn in one transaction. It is committed and durable when Update
+// returns nil, and without effect when fn fails; a transaction that writes
+// nothing costs no sync. Upkeep that is due (a new epoch) is committed even
+// when fn fails. Where the file system is read-only, an fn that writes nothing
+// still succeeds, unless the operation creates.
+func (s *Store) Update(op Op, fn func(*Tx) error) error {
+	bootID := s.opts.BootID() // first of all: what follows belongs to this boot
+	deadline := time.Now().Add(s.opts.LockTimeout)
+	if op.Creates {
+		if err := makeDir(s.dir, 0o700); err != nil {
+			return fmt.Errorf("making ipam.dataDir: %w", noSpace(err))
+		}
+	}
+	create := op.Creates || exists(s.Path())
+	l, err := acquire(s.file(LockFile), create, true, deadline)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && !op.Creates:
+		return s.lost(bootID)
+	case readOnlyError(err) && !op.Creates:
+		return s.updateReadOnly(bootID, deadline, err, fn)
+	case err != nil:
+		return noSpace(err)
+	}
+	defer l.Unlock()
+
+	p, err := s.inspectFile(true, op.Creates)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := s.lost(bootID); err != nil || !op.Creates {
+			return err
+		}
+		if err := s.create(); err != nil {
+			return err
+		}
+		p, err = s.inspectFile(true, true)
+	}
+	switch {
+	case readOnlyError(err) && !op.Creates:
+		return s.view(bootID, deadline, refusal(err), believed(fn))
+	case err != nil:
+		return fmt.Errorf("opening the checkpoint: %w", err)
+	}
+	db, err := openBolt(s.Path(), false, deadline)
+	if err != nil {
+		return err
+	}
+	err = s.transact(db.DB, op, bootID, p.tx, fn)
+	return errors.Join(err, db.closeAfter(err))
+}
+
+// updateReadOnly lets fn look at a checkpoint that cannot be written.
+func (s *Store) updateReadOnly(bootID string, deadline time.Time, why error, fn func(*Tx) error) error {
+	l, err := acquire(s.file(LockFile), false, false, deadline)
+	switch {
+	case err == nil:
+		defer l.Unlock()
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	return s.view(bootID, deadline, refusal(why), believed(fn))
+}
+
+func refusal(err error) error { return fmt.Errorf("%w: %w", ErrReadOnly, err) }
+
+func readOnlyError(err error) bool {
+	return errors.Is(err, unix.EROFS) || errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM)
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// transact runs fn on the open checkpoint, whose last transaction is fileTx.
+func (s *Store) transact(db *bolt.DB, op Op, bootID string, fileTx uint64, fn func(*Tx) error) error {
+	return guard(s.Path(), func() error {
+		fnErr, upkeep, err := s.attempt(db, op, bootID, fileTx, fn)
+		if err != nil {
+			return err
+		}
+		if fnErr != nil && upkeep {
+			if _, _, err := s.attempt(db, op, bootID, fileTx, func(*Tx) error { return nil }); err != nil {
+				return errors.Join(fnErr, err)
+			}
+		}
+		return fnErr
+	})
+}
+
+// attempt makes one transaction: checks, upkeep, fn, commit. It reports fn's
+// error, after which nothing was written, and whether upkeep was due.
+func (s *Store) attempt(db *bolt.DB, op Op, bootID string, fileTx uint64, fn func(*Tx) error) (fnErr error, upkeep bool, err error) {
+	tx, err := db.Begin(true)
+	if err != nil {
+		return nil, false, err
+	}
+	defer tx.Rollback() // after a commit there is nothing to roll back
+	t, err := s.begin(tx, bootID)
+	if err != nil {
+		return nil, false, err
+	}
+	if err := s.checkOpen(tx, t.format, fileTx); err != nil {
+		return nil, false, err
+	}
+	journal, err := s.checkJournal(t, fileTx)
+	if err != nil {
+		return nil, false, err
+	}
+	if op.Runtime {
+		if err := t.beginEpoch(bootID); err != nil {
+			return nil, false, err
+		}
+	}
+	upkeep = len(t.changes) > 0
+	if err := fn(t); err != nil {
+		return err, upkeep, nil
+	}
+	if len(t.changes) == 0 {
+		return nil, false, nil
+	}
+	return nil, upkeep, s.commit(db, t, op, journal)
+}
+
+// beginEpoch gives a boot id that was never seen its number, and the records
+// that have none the current one.
+func (t *Tx) beginEpoch(bootID string) error {
+	if bootID != "" && !t.epochs.seen {
+		t.epochs.newest++
+		t.epochs.newestBoot, t.epochs.seen = bootID, true
+		if err := t.put([]string{bucketMeta, bucketEpochs}, []byte(bootID), uint64Bytes(t.epochs.newest)); err != nil {
+			return err
+		}
+	}
+	t.epoch = t.epochs.current(bootID)
+	if t.epoch == 0 {
+		return nil
+	}
+	b := t.bucket([]string{bucketMeta, bucketUnnumbered})
+	if b == nil {
+		return nil
+	}
+	var keys [][]byte
+	if err := b.ForEach(func(k, _ []byte) error {
+		keys = append(keys, slices.Clone(k))
+		return nil
+	}); err != nil {
+		return err
+	}
+	for _, key := range keys {
+		if err := t.numberRecord(key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *Tx) numberRecord(key []byte) error {
+	network, addr, ok := strings.Cut(string(key), "\x00")
+	if !ok {
+		return fmt.Errorf("%w: %s: the key %q in meta/unnumbered", ErrDamaged, t.store.Path(), key)
+	}
+	a, err := keyAddr([]byte(addr))
+	if err != nil {
+		return err
+	}
+	n := t.Network(network)
+	rec, found, err := n.Get(a)
+	if err != nil || !found {
+		return err
+	}
+	rec.Epoch = t.epoch
+	return n.Put(rec)
+}
