@@ -2,10 +2,10 @@ package store
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"hash/fnv"
 	"net/netip"
 
 	"github.com/bolt-local/bolt-local/store/record"
@@ -77,7 +77,7 @@ func parseAttachmentKey(key []byte) (record.Attachment, netip.Addr, error) {
 }
 
 // maxCursorKey bounds a range set's own text as the key of its cursor; a longer
-// one is replaced by its digest.
+// one is replaced by its digest. Two sets with one digest would share a hint.
 const maxCursorKey = 255
 
 func cursorKey(set record.RangeSet) []byte {
@@ -85,8 +85,9 @@ func cursorKey(set record.RangeSet) []byte {
 	if len(text) <= maxCursorKey {
 		return []byte(text)
 	}
-	sum := sha256.Sum256([]byte(text))
-	return []byte("sha256:" + hex.EncodeToString(sum[:]))
+	sum := fnv.New128a()
+	sum.Write([]byte(text))
+	return []byte("fnv128a:" + hex.EncodeToString(sum.Sum(nil)))
 }
 
 func unnumberedKey(network string, a netip.Addr) []byte {

@@ -1,0 +1,59 @@
+# make demo and make test do everything on a machine that has Go, gcc and make.
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS  = -s -w -X main.version=$(VERSION)
+FUZZTIME ?= 10s
+
+.PHONY: build
+build: ## bin/bolt-local, static
+	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
+
+.PHONY: demo
+demo: tools-debian ## two pods on a real bridge, from ADD to GC (needs root)
+	cd e2e && go run ./demo
+
+.PHONY: test
+test: lint unit e2e ## everything that must pass
+
+.PHONY: unit
+unit: ## tables, models, command line; needs no root
+	go test -race ./...
+
+.PHONY: e2e
+e2e: tools-debian ## real plugins, real packets, many processes (network part needs root)
+	cd e2e && go run ./preflight && go test -race ./...
+
+.PHONY: lint
+lint: ## gofmt, go vet and staticcheck, in both modules
+	@test -z "$$(gofmt -l .)" || { echo "gofmt would change:"; gofmt -l .; exit 1; }
+	go vet ./...
+	go tool -modfile=tools/go.mod staticcheck ./...
+	cd e2e && go vet ./... && go tool -modfile=../tools/go.mod staticcheck ./...
+
+.PHONY: fuzz
+fuzz: ## every decoder, FUZZTIME each
+	@for target in $$(grep -rhoE --include='*_test.go' '^func Fuzz[A-Za-z0-9]+' . | cut -c6-); do \
+		dir=$$(dirname $$(grep -rlE --include='*_test.go' "^func $$target\(" .)); \
+		echo "$$target in $$dir"; \
+		go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$dir || exit 1; \
+	done
+
+.PHONY: bench
+bench: ## whole processes, side by side with host-local
+	cd e2e && go run ./bench
+
+# ip(8) is all that the tests need beyond Go, gcc and make.
+.PHONY: tools-debian
+tools-debian:
+	@command -v ip >/dev/null || { \
+		[ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
+		{ echo "installing iproute2"; apt-get update -qq && apt-get install -y -qq iproute2; }; } || \
+		echo "ip(8) is missing: install iproute2; without it and root the network tests are skipped"
+
+.PHONY: clean
+clean:
+	rm -rf bin
+
+.PHONY: help
+help:
+	@sed -n 's/^\([a-z][a-z-]*\):.*## /  \1\t/p' Makefile

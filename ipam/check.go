@@ -1,0 +1,54 @@
+package ipam
+
+import (
+	"net/netip"
+	"slices"
+
+	"github.com/bolt-local/bolt-local/store/record"
+)
+
+// Check holds what is recorded for the attachment against prevResult. It
+// writes nothing.
+func (p *Plugin) Check(call Call) error {
+	cfg := ParseLenient(call.Stdin)
+	p.warnAll(cfg.Warnings)
+	prev, given, err := prevAddresses(call.Stdin)
+	if err != nil {
+		return err
+	}
+	if !given && cfg.Role == Chained {
+		return Errorf(CodeConfig, "CHECK in network %s needs prevResult", cfg.Network)
+	}
+	return p.Open(cfg).View(cfg.Network, func(r Reader) error {
+		held, err := r.HeldBy(call.attachment())
+		if err != nil {
+			return err
+		}
+		held = slices.DeleteFunc(held, func(a record.Allocation) bool { return p.stale(r.Epoch(), a) })
+		if len(held) == 0 {
+			return Errorf(CodeNothingAllocated, "no address is recorded for container %s, ifname %s in network %s", call.ContainerID, call.IfName, cfg.Network)
+		}
+		if !given {
+			return nil // host-local's CHECK asks no more
+		}
+		return compare(cfg, held, prev)
+	})
+}
+
+// compare asks that every recorded address is in prevResult, and, where the
+// plugin gave the addresses itself, that every address of prevResult in the
+// configured ranges is recorded.
+func compare(cfg *Config, held []record.Allocation, prev []netip.Addr) error {
+	for _, a := range held {
+		if !slices.Contains(prev, a.Addr) {
+			return Errorf(CodeCheckMismatch, "%s is recorded for %s in network %s, but it is not in prevResult", a.Addr, describe(a), cfg.Network)
+		}
+	}
+	for _, addr := range prev {
+		recorded := slices.ContainsFunc(held, func(a record.Allocation) bool { return a.Addr == addr })
+		if !recorded && inSets(cfg.RangeSets, addr) {
+			return Errorf(CodeCheckMismatch, "%s of prevResult is not recorded for the attachment in network %s", addr, cfg.Network)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,163 @@
+package ipam
+
+import (
+	"net/netip"
+	"time"
+
+	"github.com/containernetworking/cni/pkg/types"
+	"github.com/containernetworking/cni/pkg/version"
+
+	"github.com/bolt-local/bolt-local/store/record"
+)
+
+// Defaults and bounds of the configuration.
+const (
+	DefaultDataDir      = "/var/lib/cni/bolt-local"
+	DefaultLegacyParent = "/var/lib/cni/networks" // host-local's own default
+	DefaultLockTimeout  = 10 * time.Second
+	MaxLockTimeout      = 10 * time.Minute
+)
+
+// DefaultCNICacheDirs returns where libcni and multus keep their results.
+func DefaultCNICacheDirs() []string {
+	return []string{"/var/lib/cni/results", "/var/lib/cni/multus/results"}
+}
+
+// Role is the way in which the plugin is called.
+type Role int
+
+const (
+	// Delegate: another plugin's configuration, whose ipam.type is ours.
+	Delegate Role = iota
+	// Chained: the configuration's own type is ours, in the list of plugins.
+	Chained
+)
+
+// chainedType is the type that makes a configuration one of the chained role.
+const chainedType = "bolt-local"
+
+// Config is the configuration of one call.
+type Config struct {
+	Network string
+	// CNIVersion is the version of the result; "0.1.0" where none is given.
+	CNIVersion string
+	Role       Role
+
+	// DataDir is absolute.
+	DataDir                 string
+	LockTimeout             time.Duration
+	StatusIgnoresExhaustion bool
+	// CNICacheDirs are absolute; none where the configuration has an empty list.
+	CNICacheDirs []string
+	Migration    MigrationConfig
+	// LegacyParent is the directory, absolute, in which host-local would keep
+	// the network's directory under this configuration.
+	LegacyParent string
+
+	// RangeSets are canonical, in host-local's order: those of the runtime, the
+	// old-style range, ipam.ranges. The chained role has none.
+	RangeSets []record.RangeSet
+	// Requested are the addresses asked for, none twice.
+	Requested  []netip.Addr
+	Routes     []*types.Route
+	ResolvConf string
+	Pod        record.Pod
+
+	// Warnings are for stderr: fields that are probably misspelt, and what a
+	// lenient reading passed over.
+	Warnings []string
+}
+
+// MigrationConfig is ipam.migration, empty where nothing is given.
+type MigrationConfig struct {
+	// Phase is the phase to reach: legacy, expand, switch or contract.
+	Phase string
+	// HostLocalDir is the parent directory that host-local uses, absolute.
+	HostLocalDir string
+}
+
+// ParseConfig reads the configuration for a verb that gives out addresses or
+// tells whether it could: ADD, with its CNI_ARGS, and STATUS, with none. Every
+// error carries a code, [CodeDecode], [CodeConfig] or [CodeEnvironment], and
+// names the field.
+//
+// In the chained role only the network, the data directory and the other
+// settings of the state are read: the ranges are those of the last ADD.
+func ParseConfig(stdin []byte, cniArgs string) (*Config, error) {
+	d := &decoder{}
+	top := d.document(stdin, topSchema)
+	ipam := d.child(top, "ipam", ipamSchema)
+	cfg := d.settings(top, ipam)
+	if cfg.Role == Delegate {
+		if ipam.fields == nil {
+			d.fail(Errorf(CodeConfig, "ipam is missing"))
+		}
+		cfg.Requested, cfg.Pod = d.requested(top, cniArgs)
+		cfg.Routes = d.routes(ipam)
+		cfg.ResolvConf = d.text(ipam, "resolvConf")
+		cfg.RangeSets = d.rangeSets(top, ipam)
+		d.checkRangeSets(cfg)
+	}
+	if d.err != nil && cfg.Network != "" {
+		return nil, Errorf(CodeOf(d.err), "network %s: %w", cfg.Network, d.err)
+	}
+	if d.err != nil {
+		return nil, d.err
+	}
+	cfg.Warnings = d.warnings
+	return cfg, nil
+}
+
+// ParseLenient reads the configuration for a verb that looks at what is
+// recorded: DEL, CHECK and GC, which must work under a configuration that has
+// changed or is broken. What is wrong has its default and a warning. Of the
+// addressing there are only the range sets, and none where one of them is
+// wrong. stdin must have passed skel, which sees to the name.
+func ParseLenient(stdin []byte) *Config {
+	d := &decoder{lenient: true}
+	top := d.document(stdin, topSchema)
+	ipam := d.child(top, "ipam", ipamSchema)
+	cfg := d.settings(top, ipam)
+	if cfg.Role == Delegate {
+		cfg.RangeSets = d.rangeSets(top, ipam)
+	}
+	cfg.Warnings = d.warnings
+	return cfg
+}
+
+// The fields that are read. Those of the outer objects belong to all plugins.
+var (
+	topSchema = schema{names: []string{"cniVersion", "name", "type", "ipam", "runtimeConfig", "args"}}
+
+	ipamSchema = schema{ours: true, names: []string{
+		"type", "subnet", "rangeStart", "rangeEnd", "gateway", "ranges", "routes", "dataDir", "resolvConf",
+		"exclude", "lockTimeout", "statusIgnoresExhaustion", "cniCacheDirs", "migration",
+	}}
+	rangeSchema     = schema{ours: true, names: []string{"subnet", "rangeStart", "rangeEnd", "gateway", "exclude"}}
+	routeSchema     = schema{ours: true, names: []string{"dst", "gw", "mtu", "advmss", "priority", "table", "scope"}}
+	migrationSchema = schema{ours: true, names: []string{"phase", "hostLocalDir"}}
+
+	runtimeSchema = schema{names: []string{"ipRanges", "ips"}}
+	argsSchema    = schema{names: []string{"cni"}}
+	ipsSchema     = schema{names: []string{"ips"}}
+)
+
+// checkRangeSets refuses what an ADD could not answer.
+func (d *decoder) checkRangeSets(cfg *Config) {
+	if len(cfg.RangeSets) == 0 {
+		d.fail(Errorf(CodeConfig, "no address ranges: give ipam.subnet or ipam.ranges"))
+		return
+	}
+	if several, err := version.GreaterThanOrEqualTo(cfg.CNIVersion, "0.3.0"); err == nil && several {
+		return
+	}
+	count := map[string]int{}
+	for _, set := range cfg.RangeSets {
+		fam := family(set[0].Start)
+		if count[fam]++; count[fam] > 1 {
+			d.fail(Errorf(CodeConfig, "cniVersion %s has room for one %s address, but there is more than one %s range set; use 0.3.0 or newer",
+				quoted(cfg.CNIVersion), fam, fam))
+			return
+		}
+	}
+}

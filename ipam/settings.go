@@ -1,0 +1,139 @@
+package ipam
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/containernetworking/cni/pkg/utils"
+)
+
+// settings reads everything but the addressing.
+func (d *decoder) settings(top, ipam object) *Config {
+	cfg := &Config{
+		Network:                 d.network(top),
+		CNIVersion:              d.text(top, "cniVersion"),
+		DataDir:                 d.directory(ipam, "dataDir"),
+		LockTimeout:             d.lockTimeout(ipam),
+		StatusIgnoresExhaustion: d.boolean(ipam, "statusIgnoresExhaustion"),
+		CNICacheDirs:            d.cacheDirs(ipam),
+		Migration:               d.migration(ipam),
+	}
+	if cfg.CNIVersion == "" {
+		cfg.CNIVersion = "0.1.0"
+	}
+	if d.text(top, "type") == chainedType {
+		cfg.Role = Chained
+	}
+	d.text(ipam, "type") // the main plugin has read it; only its JSON type matters here
+
+	switch {
+	case cfg.Migration.HostLocalDir != "":
+		cfg.LegacyParent = cfg.Migration.HostLocalDir
+	case cfg.DataDir != "":
+		cfg.LegacyParent = cfg.DataDir
+	default:
+		cfg.LegacyParent = DefaultLegacyParent
+	}
+	if cfg.DataDir == "" {
+		cfg.DataDir = DefaultDataDir
+	}
+	return cfg
+}
+
+// network reads the name of the network, which also names a directory.
+func (d *decoder) network(top object) string {
+	name := d.text(top, "name")
+	if name == "" {
+		d.fail(Errorf(CodeConfig, "name is missing"))
+		return ""
+	}
+	if err := utils.ValidateNetworkName(name); err != nil {
+		d.fail(invalid(textAt{"name", name}, "has characters other than letters, digits, '_', '.' and '-', or begins with one of these three"))
+		return ""
+	}
+	if isOwnFile(name) {
+		d.fail(invalid(textAt{"name", name}, "is the name of one of bolt-local's own files in the data directory; choose another"))
+	}
+	return name
+}
+
+// isOwnFile tells whether a network's directory in a data directory that
+// host-local shares would get in the way of a file of the checkpoint.
+func isOwnFile(network string) bool {
+	switch network {
+	case "checkpoint.db", "lock", "journal", "deferred":
+		return true
+	}
+	return strings.HasPrefix(network, "checkpoint.db.") || strings.HasPrefix(network, "journal.")
+}
+
+// directory reads a path, and makes it absolute: the next call, or the command
+// line, may have another working directory.
+func (d *decoder) directory(o object, name string) string {
+	return d.absolute(textAt{o.at(name), d.text(o, name)})
+}
+
+func (d *decoder) absolute(f textAt) string {
+	switch {
+	case f.text == "":
+		return ""
+	case strings.ContainsRune(f.text, 0):
+		d.fail(invalid(f, "has a NUL byte"))
+		return ""
+	case filepath.IsAbs(f.text):
+		return filepath.Clean(f.text)
+	}
+	path, err := filepath.Abs(f.text)
+	if err != nil {
+		d.fail(invalid(f, "is relative, and there is no working directory: %v", err))
+		return ""
+	}
+	d.warn("%s %s is relative and taken as %s; write an absolute path", f.path, quoted(f.text), path)
+	return path
+}
+
+// lockTimeout reads the longest wait for all locks together.
+func (d *decoder) lockTimeout(ipam object) time.Duration {
+	f := textAt{ipam.at("lockTimeout"), d.text(ipam, "lockTimeout")}
+	if f.text == "" {
+		return DefaultLockTimeout
+	}
+	duration, err := time.ParseDuration(f.text)
+	switch {
+	case err != nil:
+		d.fail(invalid(f, "is not a duration such as 10s or 1m30s"))
+		return DefaultLockTimeout
+	case duration <= 0 || duration > MaxLockTimeout:
+		d.fail(invalid(f, "is not above 0 and up to %s", MaxLockTimeout))
+		return DefaultLockTimeout
+	}
+	return duration
+}
+
+// cacheDirs reads the directories of libcni's result caches.
+func (d *decoder) cacheDirs(ipam object) []string {
+	texts := d.texts(ipam, "cniCacheDirs")
+	if texts == nil {
+		return DefaultCNICacheDirs()
+	}
+	dirs := make([]string, 0, len(texts))
+	for _, f := range texts {
+		if dir := d.absolute(f); dir != "" {
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs
+}
+
+// migration reads ipam.migration.
+func (d *decoder) migration(ipam object) MigrationConfig {
+	o := d.child(ipam, "migration", migrationSchema)
+	m := MigrationConfig{Phase: d.text(o, "phase"), HostLocalDir: d.directory(o, "hostLocalDir")}
+	if phases := []string{"", "legacy", "expand", "switch", "contract"}; !slices.Contains(phases, m.Phase) {
+		d.fail(invalid(textAt{o.at("phase"), m.Phase}, "is not one of legacy, expand, switch, contract"))
+		m.Phase = ""
+	}
+	return m
+}
