@@ -63,7 +63,7 @@ func (d *decoder) network(top object) string {
 // host-local shares would get in the way of a file of the checkpoint.
 func isOwnFile(network string) bool {
 	switch network {
-	case "checkpoint.db", "lock", "journal", "deferred":
+	case "checkpoint.db", "lock", "journal", "undo", "deferred":
 		return true
 	}
 	return strings.HasPrefix(network, "checkpoint.db.") || strings.HasPrefix(network, "journal.")

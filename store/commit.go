@@ -57,7 +57,8 @@ func (s *Store) commit(db *bolt.DB, t *Tx, op Op, j journalState) error {
 		return err
 	}
 	id, inUse := uint64(t.bolt.ID()), t.bolt.Size()
-	if err := t.bolt.Commit(); err != nil {
+	if err := s.commitBolt(t.bolt); err != nil {
+		s.leaveUndo(t, id)
 		return fmt.Errorf("committing to %s: %w", s.Path(), noSpace(err))
 	}
 	s.tellJournal(db, t, op, j, id, inUse)

@@ -7,6 +7,7 @@
 //	<dataDir>/checkpoint.db         the checkpoint
 //	<dataDir>/lock                  the lock; its content is the witness
 //	<dataDir>/journal               what this boot was told, a line per transaction
+//	<dataDir>/undo                  what takes back a commit that failed; only after one
 //	<dataDir>/deferred/             made with the checkpoint, for DELs that cannot be written
 //
 // # Bucket tree, schema 1

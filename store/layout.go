@@ -17,6 +17,7 @@ const (
 	LockFile       = "lock"
 	JournalFile    = "journal"
 	DeferredDir    = "deferred"
+	UndoFile       = "undo"
 
 	newCheckpointFile = ".checkpoint.db.new"
 	newJournalFile    = ".journal.new"

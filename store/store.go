@@ -3,6 +3,8 @@ package store
 import (
 	"path/filepath"
 	"time"
+
+	bolt "go.etcd.io/bbolt"
 )
 
 // DefaultLockTimeout bounds the wait for all locks together.
@@ -28,6 +30,8 @@ type Options struct {
 type Store struct {
 	dir  string
 	opts Options
+
+	commitBolt func(*bolt.Tx) error // replaced by tests
 }
 
 // New returns the store in dir. It does not touch the disk.
@@ -44,7 +48,7 @@ func New(dir string, opts Options) *Store {
 	if opts.BootID == nil {
 		opts.BootID = readBootID
 	}
-	return &Store{dir: dir, opts: opts}
+	return &Store{dir: dir, opts: opts, commitBolt: (*bolt.Tx).Commit}
 }
 
 // Path is the checkpoint's file name.

@@ -18,6 +18,7 @@ type Tx struct {
 	readOnly error // why writes are refused, nil where they are not
 	problem  error
 	changes  []change
+	undo     []change // what takes each of them back
 }
 
 // begin reads what every transaction needs. It checks nothing but what it
@@ -109,13 +110,14 @@ func (t *Tx) put(path []string, key, value []byte) error {
 		}
 		b, err = b.CreateBucketIfNotExists([]byte(name))
 	}
-	if err == nil {
-		err = b.Put(key, value)
-	}
 	if err != nil {
 		return fmt.Errorf("writing to %s: %w", t.store.Path(), err)
 	}
-	t.changes = append(t.changes, change{Path: slices.Clone(path), Key: key, Value: value})
+	before := slices.Clone(b.Get(key))
+	if err := b.Put(key, value); err != nil {
+		return fmt.Errorf("writing to %s: %w", t.store.Path(), err)
+	}
+	t.record(change{Path: path, Key: key, Value: value}, before)
 	return nil
 }
 
@@ -128,9 +130,16 @@ func (t *Tx) remove(path []string, key []byte) error {
 	if b == nil || b.Get(key) == nil {
 		return nil
 	}
+	before := slices.Clone(b.Get(key))
 	if err := b.Delete(key); err != nil {
 		return fmt.Errorf("writing to %s: %w", t.store.Path(), err)
 	}
-	t.changes = append(t.changes, change{Path: slices.Clone(path), Key: slices.Clone(key)})
+	t.record(change{Path: path, Key: key}, before)
 	return nil
+}
+
+// record keeps a change for the journal, and what was before it.
+func (t *Tx) record(c change, before []byte) {
+	t.changes = append(t.changes, c)
+	t.undo = append(t.undo, change{Path: c.Path, Key: c.Key, Value: before})
 }

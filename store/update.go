@@ -120,6 +120,17 @@ func (s *Store) attempt(db *bolt.DB, op Op, bootID string, fileTx uint64, fn fun
 	if err != nil {
 		return nil, false, err
 	}
+	undone, err := s.applyUndo(t, fileTx)
+	if err != nil {
+		return nil, false, err
+	}
+	if undone {
+		defer func() {
+			if err == nil && fnErr == nil {
+				_ = os.Remove(s.file(UndoFile))
+			}
+		}()
+	}
 	if op.Runtime {
 		if err := t.beginEpoch(bootID); err != nil {
 			return nil, false, err

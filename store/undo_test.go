@@ -1,0 +1,81 @@
+package store
+
+import (
+	"errors"
+	"os"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	bolt "go.etcd.io/bbolt"
+)
+
+// failLastSync commits and then reports what a failed last fdatasync would.
+func failLastSync(tx *bolt.Tx) error { return errors.Join(tx.Commit(), syscall.EIO) }
+
+func TestACommitThatFailsInItsLastSyncIsTakenBack(t *testing.T) {
+	for name, fail := range map[string]func(net *Network) error{
+		"an allocation": func(net *Network) error { return net.Put(allocation(net.Epoch(), "10.0.0.9", "z")) },
+		"one anew":      func(net *Network) error { return net.Put(allocation(net.Epoch(), addrAt(1), "z")) },
+		"a deletion":    func(net *Network) error { return net.Delete(ip(addrAt(0))) },
+		"several": func(net *Network) error {
+			return errors.Join(net.Delete(ip(addrAt(0))), net.Put(allocation(0, addrAt(0), "y")), net.Delete(ip(addrAt(2))), net.Put(allocation(0, addrAt(3), "y")))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := newNodeWith(t, 3)
+			want := n.held()
+			n.commitBolt = failLastSync
+			if err := n.update(opAdd, fail); !errors.Is(err, syscall.EIO) {
+				t.Fatalf("err = %v", err)
+			}
+			n.commitBolt = (*bolt.Tx).Commit
+			if cmp.Equal(want, n.held()) {
+				t.Fatal("the failed commit is not to be seen: this test tests nothing")
+			}
+			n.del("10.99.0.1") // the next writer, with nothing of its own to write
+			if diff := cmp.Diff(want, n.held()); diff != "" {
+				t.Errorf("held (-want +got):\n%s", diff)
+			}
+			n.journalIsComplete()
+			if _, err := os.Stat(n.file(UndoFile)); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("the undo file is still there: %v", err)
+			}
+		})
+	}
+}
+
+func TestACommitThatFailedEarlierNeedsNoUndo(t *testing.T) {
+	n := newNodeWith(t, 3)
+	want := n.held()
+	n.commitBolt = func(tx *bolt.Tx) error { return errors.Join(tx.Rollback(), syscall.EIO) }
+	if err := n.update(opAdd, func(net *Network) error { return net.Delete(ip(addrAt(0))) }); !errors.Is(err, syscall.EIO) {
+		t.Fatalf("err = %v", err)
+	}
+	n.commitBolt = (*bolt.Tx).Commit
+	n.add("10.0.0.9", "z")
+	want["10.0.0.9"] = "z"
+	if diff := cmp.Diff(want, n.held()); diff != "" {
+		t.Errorf("held (-want +got):\n%s", diff)
+	}
+}
+
+func TestAnUndoFileOfAnotherTransactionIsDropped(t *testing.T) {
+	n := newNodeWith(t, 3)
+	want := n.held()
+	n.commitBolt = failLastSync
+	if err := n.update(opAdd, func(net *Network) error { return net.Delete(ip(addrAt(0))) }); err == nil {
+		t.Fatal("no error")
+	}
+	n.commitBolt = (*bolt.Tx).Commit
+	undo := n.read(UndoFile)
+	n.add("10.0.0.9", "z")
+	for _, b := range [][]byte{undo, undo[:len(undo)-3], nil} {
+		n.write(UndoFile, b)
+		n.add("10.0.0.9", "y")
+	}
+	want["10.0.0.9"] = "y"
+	if diff := cmp.Diff(want, n.held()); diff != "" {
+		t.Errorf("held (-want +got):\n%s", diff)
+	}
+}
