@@ -22,8 +22,8 @@ type Format struct {
 	// ID is random and tells this checkpoint from any other.
 	ID string `json:"id"`
 
-	// raw has all fields, those of newer versions too.
-	raw map[string]json.RawMessage
+	// raw is what was read, with the fields of newer versions.
+	raw []byte
 }
 
 func parseFormat(b []byte) (Format, error) {
@@ -37,9 +37,7 @@ func parseFormat(b []byte) (Format, error) {
 	if f.Schema < 1 || f.OldestWriter < 1 || f.OldestWriter > f.Schema || f.ID == "" {
 		return f, fmt.Errorf("%w: meta/format is not complete: %.200q", ErrFormat, b)
 	}
-	if err := json.Unmarshal(b, &f.raw); err != nil {
-		return f, fmt.Errorf("%w: meta/format: %w", ErrFormat, err)
-	}
+	f.raw = b
 	return f, nil
 }
 
@@ -56,12 +54,12 @@ func (f Format) mayWrite() error {
 // encode keeps the fields that it does not know.
 func (f Format) encode() ([]byte, error) {
 	known, err := json.Marshal(f)
-	if err != nil || len(f.raw) == 0 {
+	if err != nil || f.raw == nil {
 		return known, err
 	}
-	merged := make(map[string]json.RawMessage, len(f.raw))
-	for k, v := range f.raw {
-		merged[k] = v
+	var merged map[string]json.RawMessage
+	if err := json.Unmarshal(f.raw, &merged); err != nil {
+		return nil, err
 	}
 	if err := json.Unmarshal(known, &merged); err != nil {
 		return nil, err

@@ -188,3 +188,22 @@ func TestJournalLines(t *testing.T) {
 		}
 	}
 }
+
+func TestJournalEntriesAreJSON(t *testing.T) {
+	for _, e := range []journalEntry{
+		{Verb: "ADD", Changes: []change{
+			{Path: []string{"networks", "podnet", "cursors"}, Key: []byte("10.0.0.1-10.0.0.9"), Value: []byte{0, 255}},
+			{Path: []string{"meta"}, Key: []byte{0}, Value: []byte{}},
+			{Path: []string{"meta"}, Key: []byte("format")},
+		}},
+		{Verb: verbSnapshot, Changes: []change{}},
+	} {
+		want, err := json.Marshal(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := string(e.encode()); got != string(want) {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+}

@@ -5,9 +5,9 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"hash/crc32"
 	"net/netip"
 
+	"github.com/bolt-local/bolt-local/store/crc32c"
 	"github.com/bolt-local/bolt-local/store/record"
 )
 
@@ -163,7 +163,7 @@ func (n *Network) Ranges() ([]record.RangeSet, error) {
 	if value == nil {
 		return nil, nil
 	}
-	if len(value) < 4 || binary.BigEndian.Uint32(value) != crc32.Checksum(value[4:], castagnoli) {
+	if len(value) < 4 || binary.BigEndian.Uint32(value) != crc32c.Sum(value[4:]) {
 		return nil, n.damaged(fmt.Errorf("the ranges have a wrong checksum"))
 	}
 	var sets []record.RangeSet

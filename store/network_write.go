@@ -5,10 +5,10 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"hash/crc32"
 	"net/netip"
 	"slices"
 
+	"github.com/bolt-local/bolt-local/store/crc32c"
 	"github.com/bolt-local/bolt-local/store/record"
 )
 
@@ -104,7 +104,7 @@ func (n *Network) SetRanges(sets []record.RangeSet) error {
 	if err != nil {
 		return fmt.Errorf("encoding the ranges of network %s: %w", n.name, err)
 	}
-	value := binary.BigEndian.AppendUint32(nil, crc32.Checksum(doc, castagnoli))
+	value := binary.BigEndian.AppendUint32(nil, crc32c.Sum(doc))
 	value = append(value, doc...)
 	path := []string{bucketNetworks, n.name}
 	if b := n.tx.bucket(path); b != nil && bytes.Equal(b.Get([]byte(keyRanges)), value) {

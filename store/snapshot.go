@@ -79,11 +79,8 @@ func (s *snapshotWriter) flush() error {
 	if len(s.batch) == 0 {
 		return nil
 	}
-	doc, err := json.Marshal(journalEntry{Verb: verbSnapshot, Changes: s.batch})
-	if err != nil {
-		return err
-	}
+	doc := journalEntry{Verb: verbSnapshot, Changes: s.batch}.encode()
 	s.batch = s.batch[:0]
-	_, err = s.w.Write(journalLine(doc, s.tx))
+	_, err := s.w.Write(journalLine(doc, s.tx))
 	return err
 }

@@ -3,7 +3,6 @@ package store
 import (
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"io/fs"
 	"os"
@@ -11,6 +10,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/bolt-local/bolt-local/store/crc32c"
 )
 
 // witness is the content of the lock file: what was committed last, written in
@@ -38,7 +39,7 @@ func (w witness) encode() []byte {
 	}
 	line := fmt.Sprintf("%s %s %s %d", witnessMagic, boot, w.Checkpoint, w.Tx)
 	line = fmt.Sprintf("%-*s", witnessWidth, line)
-	return fmt.Appendf(nil, "%s %08x\n", line, crc32.Checksum([]byte(line), castagnoli))
+	return fmt.Appendf(nil, "%s %08x\n", line, crc32c.Sum([]byte(line)))
 }
 
 // parseWitness reports false for anything that is not a whole witness: a lock
@@ -49,7 +50,7 @@ func parseWitness(b []byte) (witness, bool) {
 		return witness{}, false
 	}
 	body, sum := line[:len(line)-9], line[len(line)-9:]
-	if sum != fmt.Sprintf(" %08x", crc32.Checksum([]byte(body), castagnoli)) {
+	if sum != fmt.Sprintf(" %08x", crc32c.Sum([]byte(body))) {
 		return witness{}, false
 	}
 	rest, ok := strings.CutPrefix(body, witnessMagic+" ")

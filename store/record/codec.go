@@ -6,11 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"net/netip"
 	"reflect"
 	"strings"
 	"time"
+
+	"github.com/bolt-local/bolt-local/store/crc32c"
 )
 
 // A stored allocation is
@@ -28,8 +29,6 @@ const (
 
 // ErrInvalid is returned for bytes that are not a stored allocation.
 var ErrInvalid = errors.New("not a valid allocation record")
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 type wireAllocation struct {
 	Holders []wireHolder `json:"holders"`
@@ -93,10 +92,7 @@ func EpochOf(value []byte) uint64 {
 
 func checksum(network string, addr netip.Addr, value []byte) uint32 {
 	key := addr.As16()
-	crc := crc32.Update(0, castagnoli, append([]byte(network), 0))
-	crc = crc32.Update(crc, castagnoli, key[:])
-	crc = crc32.Update(crc, castagnoli, value[:epochLen])
-	return crc32.Update(crc, castagnoli, value[headerLen:])
+	return crc32c.Sum(append([]byte(network), 0), key[:], value[:epochLen], value[headerLen:])
 }
 
 func encodeJSON(a Allocation) ([]byte, error) {

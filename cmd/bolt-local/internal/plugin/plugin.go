@@ -1,0 +1,113 @@
+// Package plugin is the process that a container runtime starts: skel around
+// the verbs of package ipam.
+package plugin
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/containernetworking/cni/pkg/skel"
+	"github.com/containernetworking/cni/pkg/types"
+	"github.com/containernetworking/cni/pkg/version"
+	"golang.org/x/sys/unix"
+
+	"github.com/bolt-local/bolt-local/ipam"
+	"github.com/bolt-local/bolt-local/ipam/netns"
+	"github.com/bolt-local/bolt-local/migrate"
+	"github.com/bolt-local/bolt-local/store"
+)
+
+const overrideVar = "CNI_NETNS_OVERRIDE"
+
+// Main carries out the verb in the environment and returns the exit status.
+// parent is the process that started this one, as read at the very start: an
+// ADD whose caller has died since is given up.
+func Main(writer string, parent int) (status int) {
+	defer func() {
+		if r := recover(); r != nil {
+			status = fail(types.NewError(types.ErrInternal, fmt.Sprintf("bolt-local failed, please report it: %v", r), ""))
+		}
+	}()
+	// skel would hold CNI_NETNS against the plugin's own namespace after the
+	// verb, when the address is given; ADD does it before, and DEL must not be
+	// stopped by it.
+	override := os.Getenv(overrideVar)
+	_ = os.Setenv(overrideVar, "1")
+	v := verbs{plugin: newPlugin(writer, parent), override: override == "1" || strings.EqualFold(override, "true")}
+	err := skel.PluginMainFuncsWithError(skel.CNIFuncs{
+		Add:    v.add,
+		Del:    v.del,
+		Check:  v.check,
+		GC:     v.gc,
+		Status: v.status,
+	}, version.All, "CNI plugin bolt-local "+writer)
+	if err != nil {
+		return fail(err)
+	}
+	return 0
+}
+
+func fail(err *types.Error) int {
+	if printErr := err.Print(); printErr != nil {
+		warn(fmt.Sprintf("printing the error %q: %v", err.Error(), printErr))
+	}
+	return 1
+}
+
+func warn(line string) { fmt.Fprintln(os.Stderr, "bolt-local: "+line) }
+
+func newPlugin(writer string, parent int) *ipam.Plugin {
+	return &ipam.Plugin{
+		Open: func(cfg *ipam.Config) ipam.State {
+			return migrate.State{
+				Store:        store.New(cfg.DataDir, store.Options{LockTimeout: cfg.LockTimeout, Writer: writer, Warn: warn}),
+				LegacyParent: cfg.LegacyParent,
+			}
+		},
+		Namespaces: &netns.System{},
+		Now:        time.Now,
+		BootTime:   bootTime,
+		Orphaned:   func() bool { return os.Getppid() != parent },
+		Warn:       warn,
+	}
+}
+
+// bootTime is CLOCK_BOOTTIME, which no one can set and which counts suspend.
+func bootTime() time.Duration {
+	var ts unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &ts); err != nil {
+		return 0
+	}
+	return time.Duration(ts.Nano())
+}
+
+type verbs struct {
+	plugin   *ipam.Plugin
+	override bool
+}
+
+func (v verbs) call(args *skel.CmdArgs) ipam.Call {
+	return ipam.Call{
+		ContainerID:   args.ContainerID,
+		IfName:        args.IfName,
+		NetNS:         args.Netns,
+		Args:          args.Args,
+		NetNSOverride: v.override,
+		Stdin:         args.StdinData,
+	}
+}
+
+func (v verbs) add(args *skel.CmdArgs) error {
+	result, err := v.plugin.Add(v.call(args))
+	if err != nil {
+		return err
+	}
+	return result.Print()
+}
+
+func (v verbs) del(args *skel.CmdArgs) error    { return v.plugin.Del(v.call(args)) }
+func (v verbs) check(args *skel.CmdArgs) error  { return v.plugin.Check(v.call(args)) }
+func (v verbs) gc(args *skel.CmdArgs) error     { return v.plugin.GC(v.call(args)) }
+func (v verbs) status(args *skel.CmdArgs) error { return v.plugin.Status(v.call(args)) }
