@@ -56,4 +56,4 @@ clean:
 
 .PHONY: help
 help:
-	@sed -n 's/^\([a-z][a-z-]*\):.*## /  \1\t/p' Makefile
+	@sed -n 's/^\([a-z][a-z0-9-]*\):.*## /  \1\t/p' Makefile

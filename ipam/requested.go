@@ -38,7 +38,7 @@ func (a *addrArg) UnmarshalText(text []byte) (err error) {
 // none, and what a Kubernetes runtime tells of the pod.
 func parseEnvArgs(cniArgs string) (netip.Addr, record.Pod, error) {
 	var args envArgs
-	if err := types.LoadArgs(cniArgs, &args); err != nil {
+	if err := types.LoadArgs(withoutOtherPodArgs(cniArgs), &args); err != nil {
 		return netip.Addr{}, record.Pod{}, Errorf(CodeEnvironment, "CNI_ARGS: %s", strings.TrimPrefix(err.Error(), "ARGS: "))
 	}
 	return args.IP.addr, record.Pod{
@@ -47,6 +47,23 @@ func parseEnvArgs(cniArgs string) (netip.Addr, record.Pod, error) {
 		UID:              string(args.K8S_POD_UID),
 		InfraContainerID: string(args.K8S_POD_INFRA_CONTAINER_ID),
 	}, nil
+}
+
+// withoutOtherPodArgs drops those K8S_POD_ keys that envArgs does not have: all
+// of them are accepted without IgnoreUnknown.
+func withoutOtherPodArgs(cniArgs string) string {
+	if !strings.Contains(cniArgs, "K8S_POD_") {
+		return cniArgs
+	}
+	pairs := slices.DeleteFunc(strings.Split(cniArgs, ";"), func(pair string) bool {
+		key, _, ok := strings.Cut(pair, "=")
+		switch key {
+		case "K8S_POD_NAMESPACE", "K8S_POD_NAME", "K8S_POD_UID", "K8S_POD_INFRA_CONTAINER_ID":
+			return false
+		}
+		return ok && strings.HasPrefix(key, "K8S_POD_")
+	})
+	return strings.Join(pairs, ";")
 }
 
 // requested reads the addresses that the call asks for and the pod that it is

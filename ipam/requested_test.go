@@ -65,6 +65,7 @@ func TestTheArgumentsOfKubernetesNeedNoIgnoreUnknown(t *testing.T) {
 		{"K8S_POD_NAMESPACE=default;K8S_POD_NAME=web-0;K8S_POD_INFRA_CONTAINER_ID=abc;K8S_POD_UID=u-1", all},
 		{"IgnoreUnknown=1;K8S_POD_NAMESPACE=default;K8S_POD_NAME=web-0;K8S_POD_INFRA_CONTAINER_ID=abc;K8S_POD_UID=u-1;FOO=x", all},
 		{"K8S_POD_UID=1", record.Pod{UID: "1"}},
+		{"K8S_POD_UID=1;K8S_POD_LATER=x", record.Pod{UID: "1"}},
 		{"IgnoreUnknown=true;FOO=x", record.Pod{}},
 		{"", record.Pod{}},
 	} {

@@ -41,8 +41,8 @@ type State interface {
 	// stored, fn is not called.
 	Update(verb Verb, network string, fn func(Tx) error) error
 
-	// Writable tells why an ADD could not write, without writing.
-	Writable() error
+	// Writable tells why an ADD in network could not write, without writing.
+	Writable(network string) error
 }
 
 // Reader reads one network.

@@ -14,16 +14,13 @@ func (p *Plugin) Status(call Call) error {
 	cfg.LockTimeout = min(cfg.LockTimeout, ReadTimeout)
 	state := p.Open(cfg)
 	err = state.View(cfg.Network, func(r Reader) error { return p.exhausted(cfg, r) })
-	switch {
-	case err == nil:
-		err = state.Writable()
-	case CodeOf(err) == CodeTryAgain:
+	if err == nil {
+		err = state.Writable(cfg.Network)
+	}
+	if err == nil || CodeOf(err) == CodeTryAgain {
 		return nil
 	}
-	if err != nil {
-		return Errorf(CodeUnavailable, "%w", err)
-	}
-	return nil
+	return Errorf(CodeUnavailable, "%w", err)
 }
 
 // exhausted reports the first range set that has no address for an ADD. Free

@@ -15,7 +15,7 @@ import (
 func refuseReservations(dir string) error {
 	entries, err := os.ReadDir(dir)
 	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ENAMETOOLONG):
 		return nil
 	case err != nil:
 		return ipam.Errorf(ipam.CodeIO, "reading host-local's directory: %w", err)

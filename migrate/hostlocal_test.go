@@ -1,12 +1,16 @@
 package migrate
 
 import (
+	"errors"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/bolt-local/bolt-local/ipam"
+	"github.com/bolt-local/bolt-local/store"
+	"github.com/bolt-local/bolt-local/store/record"
 )
 
 func TestReservationsOfHostLocalAreNotOverlooked(t *testing.T) {
@@ -49,5 +53,34 @@ func TestAFileInThePlaceOfTheDirectoryIsNoReservation(t *testing.T) {
 	}
 	if err := refuseReservations(path); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestANetworkThatIsStoredDoesNotAskHostLocalAgain(t *testing.T) {
+	parent := t.TempDir()
+	s := State{Store: store.New(filepath.Join(t.TempDir(), "data"), store.Options{}), LegacyParent: parent}
+	add := func(network string) error {
+		return s.Update(ipam.VerbAdd, network, func(tx ipam.Tx) error {
+			return tx.Put(record.Allocation{Addr: netip.MustParseAddr("10.0.0.3"), Holders: []record.Holder{{
+				Attachment: record.Attachment{ContainerID: "a", IfName: "eth0"},
+			}}})
+		})
+	}
+	if err := errors.Join(add("known"), s.Writable("known"), s.Writable("unknown")); err != nil {
+		t.Fatal(err)
+	}
+	for _, network := range []string{"known", "unknown"} {
+		dir := filepath.Join(parent, network)
+		if err := errors.Join(os.Mkdir(dir, 0o755), os.WriteFile(filepath.Join(dir, "10.0.0.2"), nil, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(add("known"), s.Writable("known")); err != nil {
+		t.Errorf("known: %v", err)
+	}
+	for name, err := range map[string]error{"ADD": add("unknown"), "STATUS": s.Writable("unknown")} {
+		if ipam.CodeOf(err) != ipam.CodeLegacyInUse {
+			t.Errorf("%s of unknown: %v", name, err)
+		}
 	}
 }

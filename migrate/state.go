@@ -34,8 +34,8 @@ func (s State) Update(verb ipam.Verb, network string, fn func(ipam.Tx) error) er
 	}
 	return cniError(s.Store.Update(op, func(tx *store.Tx) error {
 		n := tx.Network(network)
-		if verb == ipam.VerbAdd && !n.Exists() && s.LegacyParent != "" {
-			if err := refuseReservations(filepath.Join(s.LegacyParent, network)); err != nil {
+		if verb == ipam.VerbAdd && !n.Exists() {
+			if err := s.refuseReservations(network); err != nil {
 				return err
 			}
 		}
@@ -44,7 +44,32 @@ func (s State) Update(verb ipam.Verb, network string, fn func(ipam.Tx) error) er
 }
 
 // Writable implements [ipam.State].
-func (s State) Writable() error { return cniError(s.Store.Writable()) }
+func (s State) Writable(network string) error {
+	if err := s.Store.Writable(); err != nil {
+		return cniError(err)
+	}
+	return cniError(s.Store.Read(func(tx *store.Tx) error {
+		if tx.Network(network).Exists() {
+			return nil
+		}
+		return s.refuseReservations(network)
+	}))
+}
+
+// refuseReservations fails where host-local has reservations of a network. With
+// an ipam.dataDir that host-local was not given, its default directory counts
+// too.
+func (s State) refuseReservations(network string) error {
+	if s.LegacyParent == "" {
+		return nil
+	}
+	for _, parent := range []string{s.LegacyParent, ipam.DefaultLegacyParent} {
+		if err := refuseReservations(filepath.Join(parent, network)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // cniError gives the store's errors their CNI codes. Errors that have one pass
 // unchanged.

@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// inspectFile runs inspect on the checkpoint and, with room, grows it for an
-// ADD. A missing file is an error that wraps fs.ErrNotExist.
-func (s *Store) inspectFile(write, room bool) (pages, error) {
+// inspectFile runs inspect on the checkpoint. A missing file is an error that
+// wraps fs.ErrNotExist.
+func (s *Store) inspectFile(write bool) (pages, error) {
 	flag := os.O_RDONLY
 	if write {
 		flag = os.O_RDWR
@@ -31,9 +31,6 @@ func (s *Store) inspectFile(write, room bool) (pages, error) {
 	p, err := inspect(f)
 	if err != nil {
 		return pages{}, fmt.Errorf("%s: %w", s.Path(), err)
-	}
-	if room {
-		return p, makeRoom(f, p)
 	}
 	return p, nil
 }

@@ -250,3 +250,25 @@ func TestACreatorThatWasKilledLeavesNothingInTheWay(t *testing.T) {
 		t.Error("not held")
 	}
 }
+
+// Growing the file for an ADD must wait until the open rules have spoken.
+func TestARefusedAddDoesNotGrowTheFile(t *testing.T) {
+	n := newNode(t)
+	n.add("10.0.0.2", "a")
+	n.byAnother(func(tx *bolt.Tx) error {
+		return tx.Bucket([]byte(bucketMeta)).Put([]byte(keyFormat), []byte(`{"schema":3,"oldestWriter":2,"writer":"2.0.0","created":"2030-01-01T00:00:00Z","id":"x"}`))
+	})
+	f, err := os.Open(n.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := inspect(f)
+	f.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(n.Path(), int64(p.highWater)*p.size); err != nil {
+		t.Fatal(err)
+	}
+	n.refuses(ErrFormat)
+}

@@ -49,7 +49,7 @@ func (s *Store) view(bootID string, deadline time.Time, readOnly error, fn func(
 	if readOnly == nil {
 		readOnly = ErrReadOnly
 	}
-	p, err := s.inspectFile(false, false)
+	p, err := s.inspectFile(false)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err := s.lost(bootID); err != nil {
 			return err

@@ -3,7 +3,6 @@ package store
 import (
 	"bufio"
 	"encoding/json"
-	"errors"
 	"os"
 	"path/filepath"
 
@@ -24,7 +23,8 @@ func replaceJournal(dir string, tx *bolt.Tx, h journalHeader) (err error) {
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, f.Close(), os.Remove(tmp))
+			_ = f.Close()
+			_ = os.Remove(tmp)
 		}
 	}()
 	if err := f.Chmod(0o600); err != nil {

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	bolt "go.etcd.io/bbolt"
 	"golang.org/x/sys/unix"
 )
 
@@ -38,7 +37,7 @@ func (s *Store) Update(op Op, fn func(*Tx) error) error {
 	}
 	defer l.Unlock()
 
-	p, err := s.inspectFile(true, op.Creates)
+	p, err := s.inspectFile(true)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err := s.lost(bootID); err != nil || !op.Creates {
 			return err
@@ -46,7 +45,7 @@ func (s *Store) Update(op Op, fn func(*Tx) error) error {
 		if err := s.create(); err != nil {
 			return err
 		}
-		p, err = s.inspectFile(true, true)
+		p, err = s.inspectFile(true)
 	}
 	switch {
 	case readOnlyError(err) && !op.Creates:
@@ -58,7 +57,7 @@ func (s *Store) Update(op Op, fn func(*Tx) error) error {
 	if err != nil {
 		return err
 	}
-	err = s.transact(db.DB, op, bootID, p.tx, fn)
+	err = s.transact(db, op, bootID, p, fn)
 	return errors.Join(err, db.closeAfter(err))
 }
 
@@ -85,15 +84,15 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// transact runs fn on the open checkpoint, whose last transaction is fileTx.
-func (s *Store) transact(db *bolt.DB, op Op, bootID string, fileTx uint64, fn func(*Tx) error) error {
+// transact runs fn on the open checkpoint, of which inspect said p.
+func (s *Store) transact(db boltFile, op Op, bootID string, p pages, fn func(*Tx) error) error {
 	return guard(s.Path(), func() error {
-		fnErr, upkeep, err := s.attempt(db, op, bootID, fileTx, fn)
+		fnErr, upkeep, err := s.attempt(db, op, bootID, p, fn)
 		if err != nil {
 			return err
 		}
 		if fnErr != nil && upkeep {
-			if _, _, err := s.attempt(db, op, bootID, fileTx, func(*Tx) error { return nil }); err != nil {
+			if _, _, err := s.attempt(db, op, bootID, p, func(*Tx) error { return nil }); err != nil {
 				return errors.Join(fnErr, err)
 			}
 		}
@@ -103,7 +102,7 @@ func (s *Store) transact(db *bolt.DB, op Op, bootID string, fileTx uint64, fn fu
 
 // attempt makes one transaction: checks, upkeep, fn, commit. It reports fn's
 // error, after which nothing was written, and whether upkeep was due.
-func (s *Store) attempt(db *bolt.DB, op Op, bootID string, fileTx uint64, fn func(*Tx) error) (fnErr error, upkeep bool, err error) {
+func (s *Store) attempt(db boltFile, op Op, bootID string, p pages, fn func(*Tx) error) (fnErr error, upkeep bool, err error) {
 	tx, err := db.Begin(true)
 	if err != nil {
 		return nil, false, err
@@ -113,14 +112,19 @@ func (s *Store) attempt(db *bolt.DB, op Op, bootID string, fileTx uint64, fn fun
 	if err != nil {
 		return nil, false, err
 	}
-	if err := s.checkOpen(tx, t.format, fileTx); err != nil {
+	if err := s.checkOpen(tx, t.format, p.tx); err != nil {
 		return nil, false, err
 	}
-	journal, err := s.checkJournal(t, fileTx)
+	journal, err := s.checkJournal(t, p.tx)
 	if err != nil {
 		return nil, false, err
 	}
-	undone, err := s.applyUndo(t, fileTx)
+	if op.Creates { // only now: a refusal leaves every byte as it was
+		if err := makeRoom(db.file, p); err != nil {
+			return nil, false, err
+		}
+	}
+	undone, err := s.applyUndo(t, p.tx)
 	if err != nil {
 		return nil, false, err
 	}
@@ -143,7 +147,7 @@ func (s *Store) attempt(db *bolt.DB, op Op, bootID string, fileTx uint64, fn fun
 	if len(t.changes) == 0 {
 		return nil, false, nil
 	}
-	return nil, upkeep, s.commit(db, t, op, journal)
+	return nil, upkeep, s.commit(db.DB, t, op, journal)
 }
 
 // beginEpoch gives a boot id that was never seen its number, and the records
