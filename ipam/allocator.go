@@ -98,7 +98,7 @@ func (a *allocator) choose(set record.RangeSet, wanted netip.Addr, held []record
 		return held[i], true
 	}
 	for _, h := range held {
-		if !a.plugin.stale(a.tx.Epoch(), h) {
+		if !a.plugin.Stale(a.tx.Epoch(), h) {
 			return h, true
 		}
 	}
@@ -114,7 +114,7 @@ func (a *allocator) choose(set record.RangeSet, wanted netip.Addr, held []record
 // the namespace and the pod is recorded, or the living would later pass for
 // dead; otherwise nothing is written.
 func (a *allocator) renew(set record.RangeSet, held record.Allocation) error {
-	if a.plugin.stale(a.tx.Epoch(), held) {
+	if a.plugin.Stale(a.tx.Epoch(), held) {
 		return a.take(set, held.Addr)
 	}
 	i := slices.IndexFunc(held.Holders, func(h record.Holder) bool { return h.Attachment == a.holder.Attachment })
@@ -139,7 +139,7 @@ func (a *allocator) takeWanted(set record.RangeSet, addr netip.Addr) error {
 	if taken && !a.replaceable(old) {
 		return Errorf(CodeRequestedTaken, "the requested address %s is held by %s", addr, describe(old))
 	}
-	if taken && !a.plugin.stale(a.tx.Epoch(), old) {
+	if taken && !a.plugin.Stale(a.tx.Epoch(), old) {
 		a.note("took %s back from %s: its network namespace is gone", addr, describe(old))
 	}
 	return a.take(set, addr)
@@ -181,7 +181,7 @@ func (a *allocator) firstFree(set record.RangeSet) (netip.Addr, bool, error) {
 // firstFree looks through list in its order.
 func (p *Plugin) firstFree(r Reader, list []span) (netip.Addr, bool, error) {
 	for _, s := range list {
-		addr, ok, err := r.FirstFree(s.lo, s.hi, func(a record.Allocation) bool { return p.stale(r.Epoch(), a) })
+		addr, ok, err := r.FirstFree(s.lo, s.hi, func(a record.Allocation) bool { return p.Stale(r.Epoch(), a) })
 		if ok || err != nil {
 			return addr, ok, err
 		}
@@ -235,7 +235,7 @@ func (a *allocator) release(held record.Allocation) error {
 // replaceable tells whether an allocation is of an earlier boot, or its
 // namespace certainly gone.
 func (a *allocator) replaceable(alloc record.Allocation) bool {
-	return a.plugin.stale(a.tx.Epoch(), alloc) || a.plugin.dead(alloc)
+	return a.plugin.Stale(a.tx.Epoch(), alloc) || a.plugin.dead(alloc)
 }
 
 // givable tells whether addr may be given out of set today.

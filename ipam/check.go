@@ -24,7 +24,7 @@ func (p *Plugin) Check(call Call) error {
 		if err != nil {
 			return err
 		}
-		held = slices.DeleteFunc(held, func(a record.Allocation) bool { return p.stale(r.Epoch(), a) })
+		held = slices.DeleteFunc(held, func(a record.Allocation) bool { return p.Stale(r.Epoch(), a) })
 		if len(held) == 0 {
 			return Errorf(CodeNothingAllocated, "no address is recorded for container %s, ifname %s in network %s", call.ContainerID, call.IfName, cfg.Network)
 		}

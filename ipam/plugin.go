@@ -58,9 +58,10 @@ func (p *Plugin) warnAll(lines []string) {
 	}
 }
 
-// stale tells whether an allocation was made before the last reboot and is
+// Stale tells whether an allocation was made before the last reboot and is
 // thus free: pods do not outlive a boot. One with a living namespace is not.
-func (p *Plugin) stale(epoch uint64, a record.Allocation) bool {
+// epoch is the number of this boot.
+func (p *Plugin) Stale(epoch uint64, a record.Allocation) bool {
 	if a.Epoch == 0 || a.Epoch >= epoch {
 		return false
 	}

@@ -63,7 +63,7 @@ func (p *Plugin) Usage(epoch uint64, sets []record.RangeSet, allocations []recor
 		u.Sets[i] = SetUsage{Set: set, Size: addressCount(givable[i])}
 	}
 	for _, a := range allocations {
-		if p.stale(epoch, a) {
+		if p.Stale(epoch, a) {
 			u.PreviousBoot++
 			continue
 		}
@@ -85,10 +85,6 @@ func (p *Plugin) Usage(epoch uint64, sets []record.RangeSet, allocations []recor
 	}
 	return u
 }
-
-// Stale tells whether an allocation was made before the last reboot and is
-// thus free. epoch is the number of this boot.
-func (p *Plugin) Stale(epoch uint64, a record.Allocation) bool { return p.stale(epoch, a) }
 
 // WholeSubnet tells whether r is what its subnet alone stands for in a
 // configuration.

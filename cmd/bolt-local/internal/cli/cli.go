@@ -1,0 +1,124 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bolt-local/bolt-local/ipam"
+	"github.com/bolt-local/bolt-local/ipam/netns"
+	"github.com/bolt-local/bolt-local/migrate"
+	"github.com/bolt-local/bolt-local/store"
+)
+
+// Exit statuses of Main.
+const (
+	exitOK     = 0
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+// Main carries out one command and returns the exit status: 0 when it did what
+// was asked, 1 when it failed, 2 when it was not understood.
+func Main(version string, args []string, stdout, stderr io.Writer) int {
+	a := &app{
+		version: version,
+		out:     newScreen(stdout),
+		stderr:  stderr,
+		plugin:  &ipam.Plugin{Namespaces: &netns.System{}},
+		now:     time.Now,
+	}
+	root := a.root()
+	root.SetArgs(args)
+	root.SetIn(os.Stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	return a.exit(root.ExecuteC())
+}
+
+// app is what the commands share.
+type app struct {
+	version string
+	out     screen
+	stderr  io.Writer
+	plugin  *ipam.Plugin // for what it knows of network namespaces
+	now     func() time.Time
+
+	dataDir string // --data-dir
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "bolt-local",
+		Short: "CNI IPAM plugin for one node",
+		Long: `bolt-local is a CNI IPAM plugin for one node. A container runtime calls it with
+CNI_COMMAND set; without, it shows and mends what the plugin has stored.`,
+		Version:       a.version,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.PersistentFlags().StringVar(&a.dataDir, "data-dir", ipam.DefaultDataDir, "data `dir`ectory")
+	_ = root.MarkPersistentFlagDirname("data-dir")
+	root.AddCommand(a.dumpCommand(), a.statusCommand(), a.gcCommand(), a.releaseCommand(), a.versionCommand())
+	return root
+}
+
+// failure is an error of a command that was understood. All other errors are
+// about how it was called.
+type failure struct{ error }
+
+func (f failure) Unwrap() error { return f.error }
+
+// usageError is one that a command finds by itself.
+type usageError struct{ error }
+
+// command gives cmd what all commands have. run's errors are failures.
+func (a *app) command(cmd *cobra.Command, run func(*cobra.Command) error) *cobra.Command {
+	cmd.Args = func(_ *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return fmt.Errorf("unexpected argument %q", args[0])
+		}
+		return nil
+	}
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if a.dataDir == "" {
+			return errors.New("--data-dir is empty")
+		}
+		err := run(cmd)
+		if err == nil || errors.As(err, &usageError{}) {
+			return err
+		}
+		return failure{err}
+	}
+	cmd.ValidArgsFunction = cobra.NoFileCompletions
+	cmd.DisableFlagsInUseLine = true
+	return cmd
+}
+
+func (a *app) exit(cmd *cobra.Command, err error) int {
+	if err == nil {
+		return exitOK
+	}
+	if errors.As(err, &failure{}) {
+		a.warn(oneLine(err.Error()))
+		return exitFailed
+	}
+	a.warn(strings.TrimSpace(err.Error()))
+	fmt.Fprintf(a.stderr, "Run '%s --help' for usage.\n", cmd.CommandPath())
+	return exitUsage
+}
+
+// warn prints a line for the operator beside the output.
+func (a *app) warn(line string) { fmt.Fprintln(a.stderr, "bolt-local: "+line) }
+
+func (a *app) store(lockTimeout time.Duration) *store.Store {
+	return store.New(a.dataDir, store.Options{LockTimeout: lockTimeout, Writer: a.version, Warn: a.warn})
+}
+
+// state is for the commands that write.
+func (a *app) state() ipam.State { return migrate.State{Store: a.store(store.DefaultLockTimeout)} }

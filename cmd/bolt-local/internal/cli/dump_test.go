@@ -1,0 +1,119 @@
+package cli
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/bolt-local/bolt-local/store"
+)
+
+func TestDumpTableInAPipe(t *testing.T) {
+	got := printed(t, 0, func(s screen) error {
+		return printDumpTable(s, newDump(testSnapshot(), testPlugin()), false, now)
+	})
+	wantText(t, got, `
+NETWORK  IP            CONTAINER     IFNAME  POD                                   AGE  STATE
+podnet   10.1.0.2      0a1b2c3d4e5f  eth0    kube-system/coredns-5d78c9869d-x2x4q  26h  active
+podnet   10.1.0.3      lost          eth0    -                                     3m   active
+podnet   10.1.0.4      old           eth0    -                                     3d   previous-boot
+podnet   10.1.0.5      imported      ?       -                                     ?    active
+podnet   10.7.0.2      moved         eth0    -                                     1s   active
+podnet   fd00:1::2     0a1b2c3d4e5f  eth0    kube-system/coredns-5d78c9869d-x2x4q  26h  active
+storage  10.1.0.1      a             net1    -                                     1h   active
+storage  10.1.0.2      b             net1    -                                     1h   active
+storage  10.1.0.2      c             net1    -                                     2h   active
+storage  192.168.7.10  d             net1    -                                     1h   active
+`[1:])
+}
+
+func TestDumpTableFitsATerminal(t *testing.T) {
+	got := printed(t, 80, func(s screen) error {
+		return printDumpTable(s, newDump(testSnapshot(), testPlugin()), false, now)
+	})
+	lines := strings.Split(got, "\n")
+	wantText(t, strings.Join(lines[:3], "\n"), `
+NETWORK  IP            CONTAINER     IFNAME  POD              AGE  STATE
+podnet   10.1.0.2      0a1b2c3d4e5f  eth0    kube-sy…d-x2x4q  26h  active
+podnet   10.1.0.3      lost          eth0    -                3m   active`[1:])
+	for _, line := range lines {
+		if n := utf8.RuneCountInString(line); n > 80 {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+}
+
+func TestDumpWideShortensNothing(t *testing.T) {
+	snap := testSnapshot()
+	snap.networks = snap.networks[:1]
+	snap.networks[0].allocations = snap.networks[0].allocations[:1]
+	got := printed(t, 80, func(s screen) error {
+		return printDumpTable(s, newDump(snap, testPlugin()), true, now)
+	})
+	wantText(t, got, `
+NETWORK  IP        CONTAINER                         IFNAME  POD                                   AGE  STATE   ORIGIN  NETNS      POD-UID  BOOT
+podnet   10.1.0.2  0a1b2c3d4e5f60718293a4b5c6d7e8f9  eth0    kube-system/coredns-5d78c9869d-x2x4q  26h  active  add     /ns/alive  8c1f     boot-2
+`[1:])
+}
+
+func TestDumpJSON(t *testing.T) {
+	snap := testSnapshot()
+	snap.networks = append(snap.networks[:1], snap.networks[2])
+	snap.networks[0].allocations = snap.networks[0].allocations[:4]
+	got := printed(t, 0, func(s screen) error { return printJSON(s, newDump(snap, testPlugin())) })
+	want := `{"schema":1,"networks":[{"name":"podnet","allocations":[` +
+		`{"ip":"10.1.0.2","network":"podnet","containerID":"0a1b2c3d4e5f60718293a4b5c6d7e8f9","ifname":"eth0","state":"active","origin":"add",` +
+		`"allocatedAt":"2026-11-28T10:00:00Z","bootID":"boot-2","netns":"/ns/alive","pod":{"namespace":"kube-system","name":"coredns-5d78c9869d-x2x4q","uid":"8c1f"}},` +
+		`{"ip":"10.1.0.3","network":"podnet","containerID":"lost","ifname":"eth0","state":"active","origin":"add",` +
+		`"allocatedAt":"2026-11-29T11:57:00Z","bootID":"boot-2","netns":"/ns/lost"},` +
+		`{"ip":"10.1.0.4","network":"podnet","containerID":"old","ifname":"eth0","state":"previous-boot","origin":"add",` +
+		`"allocatedAt":"2026-11-25T18:00:00Z","bootID":"boot-1"},` +
+		`{"ip":"10.1.0.5","network":"podnet","containerID":"imported","ifname":"","state":"active","origin":"host-local","unknown":["ifname"]}` +
+		`]},{"name":"young","allocations":[]}]}` + "\n"
+	wantText(t, got, want)
+}
+
+func TestDumpOfNothingIsAnEmptyList(t *testing.T) {
+	got := printed(t, 0, func(s screen) error { return printJSON(s, newDump(snapshot{}, testPlugin())) })
+	wantText(t, got, `{"schema":1,"networks":[]}`+"\n")
+}
+
+func TestDumpShowsTheSchemaOfTheFile(t *testing.T) {
+	d := newDump(snapshot{exists: true, format: store.Format{Schema: 7}}, testPlugin())
+	if d.Schema != 7 {
+		t.Errorf("schema = %d, want 7", d.Schema)
+	}
+}
+
+func TestAllocationOfAPreviousBootWithALivingNamespaceIsActive(t *testing.T) {
+	snap := testSnapshot()
+	snap.networks[0].allocations[0].Epoch = 1
+	d := newDump(snap, testPlugin())
+	if got := d.Networks[0].Allocations[0]; got.State != stateActive || got.BootID != "boot-1" {
+		t.Errorf("state = %s of boot %s, want active of boot-1", got.State, got.BootID)
+	}
+}
+
+func TestShortIDsTellContainersApart(t *testing.T) {
+	for name, c := range map[string]struct{ a, b, want string }{
+		"different in front":      {"0123456789abcdef", "fedcba9876543210", "0123456789ab"},
+		"alike for 14 characters": {"0123456789abcdef", "0123456789abcdxx", "0123456789abcde"},
+		"one begins like another": {"0123456789abcdef", "0123456789ab", "0123456789abc"},
+		"the same":                {"0123456789abcdef", "0123456789abcdef", "0123456789ab"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := dump{Networks: []dumpNetwork{{Allocations: []dumpAllocation{{ContainerID: c.a}, {ContainerID: c.b}}}}}
+			if got := shortIDs(d)(c.a); got != c.want {
+				t.Errorf("%s is shortened to %s, want %s", c.a, got, c.want)
+			}
+		})
+	}
+}
+
+func TestTerminalGetsIndentedJSON(t *testing.T) {
+	got := printed(t, 80, func(s screen) error { return printJSON(s, newDump(testSnapshot(), testPlugin())) })
+	if !strings.HasPrefix(got, "{\n  \"schema\": 1,\n") || !json.Valid([]byte(got)) {
+		t.Errorf("got %.80s", got)
+	}
+}

@@ -1,0 +1,70 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bolt-local/bolt-local/ipam"
+	"github.com/bolt-local/bolt-local/store"
+)
+
+// Values of --output.
+const (
+	outputTable      = "table"
+	outputWide       = "wide"
+	outputJSON       = "json"
+	outputYAML       = "yaml"
+	outputText       = "text"
+	outputPrometheus = "prometheus"
+)
+
+// choice is a flag that takes one of a few values. The first is the default.
+type choice struct {
+	value   string
+	allowed []string
+}
+
+// outputFlag adds --output to cmd and returns where its value will be.
+func outputFlag(cmd *cobra.Command, allowed ...string) *choice {
+	c := &choice{value: allowed[0], allowed: allowed}
+	cmd.Flags().VarP(c, "output", "o", "form of the output")
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(allowed, cobra.ShellCompDirectiveNoFileComp))
+	return c
+}
+
+// String implements pflag.Value.
+func (c *choice) String() string { return c.value }
+
+// Set implements pflag.Value.
+func (c *choice) Set(s string) error {
+	if !slices.Contains(c.allowed, s) {
+		return fmt.Errorf("it must be one of %s", strings.Join(c.allowed, ", "))
+	}
+	c.value = s
+	return nil
+}
+
+// Type implements pflag.Value; the help shows it behind the flag.
+func (c *choice) Type() string { return strings.Join(c.allowed, "|") }
+
+// networkFlag adds --network to cmd and returns where its value will be.
+func (a *app) networkFlag(cmd *cobra.Command, help string) *string {
+	name := cmd.Flags().String("network", "", help)
+	_ = cmd.RegisterFlagCompletionFunc("network", a.completeNetworks)
+	return name
+}
+
+func (a *app) completeNetworks(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	var names []string
+	err := a.store(ipam.ReadTimeout).ReadAny(func(tx *store.Tx) error {
+		names = tx.Networks()
+		return nil
+	})
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,168 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bolt-local/bolt-local/ipam"
+	"github.com/bolt-local/bolt-local/store/record"
+)
+
+type gcFlags struct {
+	network string
+	list    string // file with the valid attachments
+	given   bool   // whether there is a list
+	dryRun  bool
+}
+
+func (a *app) gcCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "gc [flags]",
+		Short: "Free what nobody uses any more",
+		Long: `Free the addresses that nobody uses any more.
+
+Without a list, that is what was allocated before the last reboot, and what
+recorded a network namespace that is certainly gone. With a list of the
+attachments that are valid, it is all that is not in it. Whoever has a living
+network namespace keeps the address in either case.
+
+The list is a JSON array as the CNI specification has it for GC:
+  [{"containerID":"3f1c","ifname":"eth0"}]`,
+		Example: `  bolt-local gc --dry-run
+  bolt-local gc --network podnet
+  bolt-local gc --network podnet --valid-attachments valid.json
+  echo '[]' | bolt-local gc --network podnet --valid-attachments - --dry-run`,
+	}
+	var f gcFlags
+	network := a.networkFlag(cmd, "free in this `network` alone")
+	cmd.Flags().StringVar(&f.list, "valid-attachments", "", "`file` with the list, - for stdin")
+	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "say what would be freed, and free nothing")
+	return a.command(cmd, func(cmd *cobra.Command) error {
+		f.network, f.given = *network, cmd.Flags().Changed("valid-attachments")
+		return a.gc(cmd, f)
+	})
+}
+
+func (a *app) gc(cmd *cobra.Command, f gcFlags) error {
+	sweep := &sweeper{plugin: a.plugin}
+	if f.given {
+		list, err := readAttachments(f.list, cmd.InOrStdin())
+		if err != nil {
+			return err
+		}
+		sweep.unlisted = ipam.KeepOnly(list)
+	}
+	snap, err := a.load(f.network)
+	if err == nil {
+		err = snap.problem
+	}
+	if err != nil {
+		return fmt.Errorf("nothing was freed: %w", err)
+	}
+	if f.given && f.network == "" && len(snap.networks) > 1 {
+		return usageError{fmt.Errorf("a list of valid attachments is that of one network: say which with --network (%s)", networkNames(snap.networks))}
+	}
+	total := 0
+	for _, n := range snap.networks {
+		freed, err := a.sweep(sweep, snap, n, f.dryRun)
+		total += len(freed)
+		for _, one := range freed {
+			line := one.String()
+			if f.dryRun {
+				line = one.Planned()
+			}
+			fmt.Fprintln(a.out, printable(line))
+		}
+		for _, line := range sweep.takeKept() {
+			a.warn(printable(line))
+		}
+		if err != nil {
+			return errors.Join(err, a.printTotal(total, f.dryRun))
+		}
+	}
+	return a.printTotal(total, f.dryRun)
+}
+
+func (a *app) sweep(s *sweeper, snap snapshot, n network, dryRun bool) ([]ipam.Freed, error) {
+	if !dryRun {
+		return ipam.Sweep(a.state(), ipam.VerbOperatorGC, n.name, s.selector(n.name))
+	}
+	var all []ipam.Freed
+	for _, alloc := range n.allocations {
+		_, freed := ipam.Select(n.name, snap.epoch, alloc, s.selector(n.name))
+		all = append(all, freed...)
+	}
+	return all, nil
+}
+
+func (a *app) printTotal(n int, dryRun bool) error {
+	line := "Freed " + counted(n, "allocation", "allocations") + "."
+	switch {
+	case n == 0 && dryRun:
+		line = "Nothing would be freed."
+	case n == 0:
+		line = "Nothing was freed."
+	case dryRun:
+		line = "Would free " + counted(n, "allocation", "allocations") + "."
+	}
+	_, err := fmt.Fprintln(a.out, line)
+	return err
+}
+
+func networkNames(networks []network) string {
+	names := make([]string, len(networks))
+	for i, n := range networks {
+		names[i] = n.name
+	}
+	return strings.Join(names, ", ")
+}
+
+// sweeper selects what an operator's GC frees.
+type sweeper struct {
+	plugin *ipam.Plugin
+	// unlisted selects what is not in the list of valid attachments; nil where
+	// there is none.
+	unlisted ipam.Selector
+
+	kept []string
+	told map[string]bool // lines of kept: on a full disk an allocation is looked at again
+}
+
+func (s *sweeper) selector(network string) ipam.Selector {
+	return func(epoch uint64, a record.Allocation, h record.Holder) (string, bool) {
+		if s.unlisted == nil {
+			if s.plugin.Stale(epoch, a) {
+				return "it is of a previous boot", true
+			}
+			return "its network namespace is gone", s.plugin.Namespaces.Dead(h.NetNS)
+		}
+		why, free := s.unlisted(epoch, a, h)
+		if free && s.plugin.Namespaces.Alive(h.NetNS) {
+			s.keep(fmt.Sprintf("network %s: kept %s of container %s, ifname %s: it is not in the list, but its network namespace %s is alive",
+				network, a.Addr, h.ContainerID, orElse(h.IfName, "?"), h.NetNS.Path))
+			return "", false
+		}
+		return why, free
+	}
+}
+
+func (s *sweeper) keep(line string) {
+	if s.told[line] {
+		return
+	}
+	if s.told == nil {
+		s.told = map[string]bool{}
+	}
+	s.told[line] = true
+	s.kept = append(s.kept, line)
+}
+
+// takeKept returns what was kept since the last call.
+func (s *sweeper) takeKept() []string {
+	lines := s.kept
+	s.kept = nil
+	return lines
+}

@@ -1,0 +1,150 @@
+package cli
+
+import (
+	"math/big"
+	"net/netip"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bolt-local/bolt-local/ipam"
+	"github.com/bolt-local/bolt-local/store/record"
+)
+
+// status is the document that `status` prints as JSON.
+type status struct {
+	Checkpoint statusCheckpoint `json:"checkpoint"`
+	Networks   []statusNetwork  `json:"networks"`
+	Attention  []notice         `json:"attention"`
+}
+
+type statusCheckpoint struct {
+	Path   string `json:"path"`
+	Exists bool   `json:"exists"`
+	// Bytes is the file's size.
+	Bytes   int64     `json:"bytes"`
+	Schema  int       `json:"schema,omitempty"`
+	Writer  string    `json:"writer,omitempty"`
+	Created time.Time `json:"created,omitzero"`
+	Problem string    `json:"problem,omitempty"`
+}
+
+type statusNetwork struct {
+	Name      string           `json:"name"`
+	RangeSets []statusRangeSet `json:"rangeSets"`
+	// Held counts the allocations of this boot, PreviousBoot those of an
+	// earlier one, which are free.
+	Held          int          `json:"held"`
+	PreviousBoot  int          `json:"previousBoot"`
+	OutsideRanges []netip.Addr `json:"outsideRanges"`
+	NamespaceGone []netip.Addr `json:"namespaceGone"`
+}
+
+type statusRangeSet struct {
+	Ranges record.RangeSet `json:"ranges"`
+	// Size and Free have as many digits as they need.
+	Size *big.Int `json:"size"`
+	Held int      `json:"held"`
+	Free *big.Int `json:"free"`
+	// PercentHeld is rounded down.
+	PercentHeld int `json:"percentHeld"`
+	// Exhausted: an ADD would fail.
+	Exhausted bool `json:"exhausted"`
+}
+
+func (a *app) statusCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "status [flags]",
+		Short: "Show how full the ranges are, and what needs attention",
+		Long: `Show for each network and range set how many addresses there are, how many are
+held and free, and what needs attention.
+
+The ranges are those of the network's last ADD. Allocations of a previous boot
+count as free. The exit status is 0 also where something needs attention, and 1
+where the checkpoint has a problem.`,
+		Example: `  bolt-local status
+  bolt-local status --output json | jq '.attention'
+  cd /var/lib/node_exporter &&
+    bolt-local status --output prometheus > bolt_local.new;
+    mv bolt_local.new bolt_local.prom`,
+	}
+	only := a.networkFlag(cmd, "show this `network` alone")
+	form := outputFlag(cmd, outputTable, outputJSON, outputPrometheus)
+	return a.command(cmd, func(*cobra.Command) error {
+		snap, err := a.load(*only)
+		if err != nil {
+			return err
+		}
+		if err := a.printStatus(newStatus(snap, a.plugin, a.dataDir), form.value); err != nil {
+			return err
+		}
+		return snap.problem
+	})
+}
+
+func (a *app) printStatus(st status, form string) error {
+	switch form {
+	case outputJSON:
+		return printJSON(a.out, st)
+	case outputPrometheus:
+		return printMetrics(a.out, st)
+	}
+	return printStatusText(a.out, st)
+}
+
+func newStatus(snap snapshot, plugin *ipam.Plugin, dataDir string) status {
+	st := status{
+		Checkpoint: statusCheckpoint{
+			Path:    snap.path,
+			Exists:  snap.exists,
+			Bytes:   snap.size,
+			Schema:  snap.format.Schema,
+			Writer:  snap.format.Writer,
+			Created: snap.format.Created.UTC().Truncate(time.Second),
+		},
+		Networks: []statusNetwork{},
+	}
+	if snap.problem != nil {
+		st.Checkpoint.Problem = snap.problem.Error()
+	}
+	find := finder{dataDir: dataDir, notices: []notice{}}
+	find.problem(snap)
+	find.overlaps(snap.networks)
+	for _, n := range snap.networks {
+		usage := plugin.Usage(snap.epoch, n.ranges, n.allocations)
+		st.Networks = append(st.Networks, newStatusNetwork(n.name, usage))
+		find.inNetwork(n, usage)
+	}
+	st.Attention = find.sorted()
+	return st
+}
+
+func newStatusNetwork(name string, u ipam.Usage) statusNetwork {
+	n := statusNetwork{
+		Name:          name,
+		RangeSets:     []statusRangeSet{},
+		Held:          u.Held,
+		PreviousBoot:  u.PreviousBoot,
+		OutsideRanges: addresses(u.Outside),
+		NamespaceGone: addresses(u.Gone),
+	}
+	for _, s := range u.Sets {
+		n.RangeSets = append(n.RangeSets, statusRangeSet{
+			Ranges:      s.Set,
+			Size:        s.Size,
+			Held:        s.Held,
+			Free:        s.Free(),
+			PercentHeld: s.Percent(),
+			Exhausted:   s.Exhausted(),
+		})
+	}
+	return n
+}
+
+func addresses(allocations []record.Allocation) []netip.Addr {
+	addrs := make([]netip.Addr, len(allocations))
+	for i, a := range allocations {
+		addrs[i] = a.Addr
+	}
+	return addrs
+}
