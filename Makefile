@@ -21,7 +21,7 @@ unit: ## tables, models, command line; needs no root
 
 .PHONY: e2e
 e2e: tools-debian ## real plugins, real packets, many processes (network part needs root)
-	cd e2e && go run ./preflight && go test -race ./...
+	cd e2e && go run ./preflight && go test -race -count=1 ./...
 
 .PHONY: lint
 lint: ## gofmt, go vet and staticcheck, in both modules
