@@ -168,7 +168,11 @@ func (a *allocator) takeNext(set record.RangeSet) (netip.Addr, error) {
 		if err != nil {
 			return netip.Addr{}, err
 		}
-		return netip.Addr{}, Errorf(CodeTryAgain, "no IP addresses available in range set: %s of network %s: %d held; see `bolt-local dump`", set, a.cfg.Network, held)
+		why := ""
+		if unsure := a.plugin.Namespaces.Unsure(); unsure != nil {
+			why = "; " + unsure.Error()
+		}
+		return netip.Addr{}, Errorf(CodeTryAgain, "no IP addresses available in range set: %s of network %s: %d held; see `bolt-local dump`%s", set, a.cfg.Network, held, why)
 	}
 	return addr, a.take(set, addr)
 }

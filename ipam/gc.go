@@ -33,6 +33,9 @@ func (p *Plugin) GC(call Call) error {
 	for _, f := range freed {
 		p.Warn(f.String())
 	}
+	if unsure := p.Namespaces.Unsure(); unsure != nil {
+		p.warnf("GC of network %s: %v", cfg.Network, unsure)
+	}
 	return err
 }
 

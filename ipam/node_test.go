@@ -36,6 +36,7 @@ func (s spaces) Identify(path string) record.NetNS {
 }
 func (s spaces) IsOwn(ns record.NetNS) bool { return ns.Path == "/own" }
 func (s spaces) Alive(ns record.NetNS) bool { return ns.Inode != 0 && s[ns.Path] == ns.Inode }
+func (s spaces) Unsure() error              { return nil }
 func (s spaces) Dead(ns record.NetNS) bool  { return ns.Inode != 0 && s[ns.Path] != ns.Inode }
 
 func newNode(dir string) *node {

@@ -33,6 +33,8 @@ type Namespaces interface {
 	Alive(ns record.NetNS) bool
 	// Dead tells whether the recorded namespace is certainly gone.
 	Dead(ns record.NetNS) bool
+	// Unsure is why Dead was false for some that may be gone, nil if for none.
+	Unsure() error
 }
 
 // Call is one call of a verb, as the runtime made it.

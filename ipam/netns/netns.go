@@ -75,6 +75,14 @@ func (s *System) Dead(ns record.NetNS) bool {
 	return s.scanErr == nil && !s.inUse[ns.Inode]
 }
 
+// Unsure is why Dead could not tell for some, nil if there was no such.
+func (s *System) Unsure() error {
+	if s.scanErr == nil {
+		return nil
+	}
+	return fmt.Errorf("no network namespace counts as gone, since not every process can be asked: %w", s.scanErr)
+}
+
 var errNoNamespace = errors.New("not a namespace")
 
 // nsfsMagic is the type of the file system of namespaces (statfs(2)).

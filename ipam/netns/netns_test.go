@@ -70,6 +70,9 @@ func TestDeadNeedsCertainty(t *testing.T) {
 			if got := c.s.Dead(c.ns); got != c.want {
 				t.Errorf("Dead = %v, want %v", got, c.want)
 			}
+			if unsure := c.s.Unsure(); (unsure != nil) != (name == "a process could not be asked") {
+				t.Errorf("Unsure = %v", unsure)
+			}
 		})
 	}
 }

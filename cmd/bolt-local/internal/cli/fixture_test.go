@@ -24,6 +24,7 @@ type namespaces map[string]uint64
 func (n namespaces) Identify(path string) record.NetNS { return record.NetNS{Path: path} }
 func (n namespaces) IsOwn(record.NetNS) bool           { return false }
 func (n namespaces) Alive(ns record.NetNS) bool        { return ns.Inode != 0 && n[ns.Path] == ns.Inode }
+func (n namespaces) Unsure() error                     { return nil }
 func (n namespaces) Dead(ns record.NetNS) bool         { return ns.Inode != 0 && n[ns.Path] != ns.Inode }
 
 func testPlugin() *ipam.Plugin { return &ipam.Plugin{Namespaces: namespaces{"/ns/alive": 1}} }

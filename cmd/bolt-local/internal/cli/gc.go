@@ -83,6 +83,9 @@ func (a *app) gc(cmd *cobra.Command, f gcFlags) error {
 			return errors.Join(err, a.printTotal(total, f.dryRun))
 		}
 	}
+	if unsure := a.plugin.Namespaces.Unsure(); unsure != nil {
+		a.warn(unsure.Error())
+	}
 	return a.printTotal(total, f.dryRun)
 }
 
