@@ -7,7 +7,6 @@ import (
 	"os"
 
 	bolt "go.etcd.io/bbolt"
-	"golang.org/x/sys/unix"
 )
 
 // inspectFile runs inspect on the checkpoint. A missing file is an error that
@@ -17,12 +16,9 @@ func (s *Store) inspectFile(write bool) (pages, error) {
 	if write {
 		flag = os.O_RDWR
 	}
-	f, err := os.OpenFile(s.Path(), flag|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
-	switch {
-	case errors.Is(err, unix.ELOOP):
-		return pages{}, fmt.Errorf("%w: %s is a symbolic link", ErrDamaged, s.Path())
-	case errors.Is(err, unix.EISDIR):
-		return pages{}, fmt.Errorf("%w: %s is a directory", ErrDamaged, s.Path())
+	f, err := openRegular(s.Path(), flag)
+	if errors.Is(err, errNotRegular) {
+		return pages{}, fmt.Errorf("%w: %s is %w", ErrDamaged, s.Path(), errNotRegular)
 	}
 	if err != nil {
 		return pages{}, err
@@ -59,18 +55,26 @@ func (s *Store) bootsOnFile() []string {
 }
 
 // checkOpen holds the opened file against the open rules, its stamp, and what
-// the witness and the journal remember. fileTx is the file's last transaction.
-func (s *Store) checkOpen(tx *bolt.Tx, format Format, fileTx uint64) error {
-	if err := format.mayWrite(); err != nil {
-		return fmt.Errorf("%s: %w", s.Path(), err)
+// the witness and the journal remember, whose ends it returns. fileTx is the
+// file's last transaction.
+func (s *Store) checkOpen(t *Tx, bootID string, fileTx uint64) (journalState, error) {
+	if err := t.format.mayWrite(); err != nil {
+		return journalState{}, fmt.Errorf("%s: %w", s.Path(), err)
 	}
-	stamp, err := readStamp(tx)
+	stamp, err := readStamp(t.bolt)
 	if err != nil {
-		return fmt.Errorf("%s: %w", s.Path(), err)
+		return journalState{}, fmt.Errorf("%s: %w", s.Path(), err)
 	}
 	if stamp != fileTx {
-		return fmt.Errorf("%w: %s was written by another program (its last transaction is %d, ours was %d)", ErrDamaged, s.Path(), fileTx, stamp)
+		return journalState{}, fmt.Errorf("%w: %s was written by another program (its last transaction is %d, ours was %d)", ErrDamaged, s.Path(), fileTx, stamp)
 	}
+	if err := s.checkWitness(t.format, fileTx); err != nil {
+		return journalState{}, err
+	}
+	return s.checkJournal(t.format, bootID, fileTx)
+}
+
+func (s *Store) checkWitness(format Format, fileTx uint64) error {
 	w, ok, err := readWitness(s.file(LockFile))
 	if err != nil && !errors.Is(err, fs.ErrPermission) {
 		return err
@@ -82,6 +86,23 @@ func (s *Store) checkOpen(tx *bolt.Tx, format Format, fileTx uint64) error {
 		return fmt.Errorf("%w: %s went back to an older state (transaction %d, but %d was written)", ErrDamaged, s.Path(), fileTx, w.Tx)
 	}
 	return nil
+}
+
+// checkJournal: a journal that is ahead of the file proves that the file went
+// back, and one of this boot that names another checkpoint that it was
+// replaced. A journal that cannot be read is written anew by the next commit.
+func (s *Store) checkJournal(format Format, bootID string, fileTx uint64) (journalState, error) {
+	j, ok, err := readJournalState(s.file(JournalFile))
+	if err != nil || !ok {
+		return journalState{}, nil
+	}
+	if j.header.Checkpoint != format.ID && j.header.BootID == bootID && bootID != "" {
+		return j, fmt.Errorf("%w: %s is not the file that this boot has written to (its id is %s, the journal's %s)", ErrDamaged, s.Path(), format.ID, j.header.Checkpoint)
+	}
+	if j.header.Checkpoint == format.ID && j.last > fileTx && lastLineIsWhole(s.file(JournalFile)) {
+		return j, fmt.Errorf("%w: %s went back to an older state (transaction %d, but the journal has %d)", ErrDamaged, s.Path(), fileTx, j.last)
+	}
+	return j, nil
 }
 
 func readStamp(tx *bolt.Tx) (uint64, error) {

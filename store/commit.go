@@ -11,30 +11,31 @@ import (
 )
 
 // initialize fills a new checkpoint.
-func (s *Store) initialize(tx *bolt.Tx) error {
+func (s *Store) initialize(tx *bolt.Tx) (Format, error) {
 	id, err := newID()
 	if err != nil {
-		return err
+		return Format{}, err
 	}
-	format, err := Format{
+	f := Format{
 		Schema:       Schema,
 		OldestWriter: Schema,
 		Writer:       s.opts.Writer,
 		Created:      time.Now().UTC().Truncate(time.Second),
 		ID:           id,
-	}.encode()
+	}
+	doc, err := f.encode()
 	if err != nil {
-		return err
+		return Format{}, err
 	}
 	t := &Tx{store: s, bolt: tx}
-	if err := t.put([]string{bucketMeta}, []byte(keyFormat), format); err != nil {
-		return err
+	if err := t.put([]string{bucketMeta}, []byte(keyFormat), doc); err != nil {
+		return Format{}, err
 	}
 	if err := t.putStamp(); err != nil {
-		return err
+		return Format{}, err
 	}
 	_, err = tx.CreateBucket([]byte(bucketNetworks))
-	return err
+	return f, err
 }
 
 func (t *Tx) putStamp() error {
@@ -53,6 +54,13 @@ func (s *Store) commit(db *bolt.DB, t *Tx, op Op, j journalState) error {
 			return err
 		}
 	}
+	var err error
+	if t.commit, err = newID(); err != nil {
+		return err
+	}
+	if err := t.put([]string{bucketMeta}, []byte(keyCommit), []byte(t.commit)); err != nil {
+		return err
+	}
 	if err := t.putStamp(); err != nil {
 		return err
 	}
@@ -67,20 +75,6 @@ func (s *Store) commit(db *bolt.DB, t *Tx, op Op, j journalState) error {
 		s.opts.Warn(fmt.Sprintf("%s is behind: %v", s.file(LockFile), err))
 	}
 	return nil
-}
-
-// checkJournal reads the journal's ends before anything is written. A journal
-// of this checkpoint and boot that is ahead of the file proves that the file
-// went back.
-func (s *Store) checkJournal(t *Tx, fileTx uint64) (journalState, error) {
-	j, ok, err := readJournalState(s.file(JournalFile))
-	if err != nil || !ok {
-		return journalState{}, nil // it is written anew
-	}
-	if j.header.Checkpoint == t.format.ID && j.last > fileTx {
-		return j, fmt.Errorf("%w: %s went back to an older state (transaction %d, but the journal has %d)", ErrDamaged, s.Path(), fileTx, j.last)
-	}
-	return j, nil
 }
 
 // tellJournal appends t's changes, or writes the journal anew where it is not

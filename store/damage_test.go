@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 
 	bolt "go.etcd.io/bbolt"
@@ -15,7 +16,7 @@ import (
 // it is.
 func (n *node) refuses(want error) {
 	n.t.Helper()
-	before, readErr := os.ReadFile(n.Path())
+	before, readErr := n.bytes()
 	calls := map[string]func() error{
 		"ADD": func() error {
 			return n.update(opAdd, func(net *Network) error { return net.Put(allocation(1, "10.0.0.9", "z")) })
@@ -31,10 +32,18 @@ func (n *node) refuses(want error) {
 			n.t.Errorf("%s: the error does not name the file: %v", name, err)
 		}
 	}
-	after, afterErr := os.ReadFile(n.Path())
+	after, afterErr := n.bytes()
 	if !bytes.Equal(before, after) || (readErr == nil) != (afterErr == nil) {
 		n.t.Error("the checkpoint has changed")
 	}
+}
+
+// bytes reads the checkpoint, if it is a file.
+func (n *node) bytes() ([]byte, error) {
+	if info, err := os.Stat(n.Path()); err != nil || !info.Mode().IsRegular() {
+		return nil, err
+	}
+	return os.ReadFile(n.Path())
 }
 
 func TestDamagedFilesAreRefused(t *testing.T) {
@@ -60,6 +69,31 @@ func TestDamagedFilesAreRefused(t *testing.T) {
 				other.del("10.0.0.3")
 			}
 			n.write(CheckpointFile, other.read(CheckpointFile))
+		},
+		"another checkpoint, and the lock is gone": func(n *node) {
+			other := newNode(n.t)
+			other.add("10.0.0.3", "y")
+			n.write(CheckpointFile, other.read(CheckpointFile))
+			_ = os.Remove(n.file(LockFile))
+		},
+		"an older copy, and the lock is gone": func(n *node) {
+			old := n.read(CheckpointFile)
+			n.add("10.0.0.8", "x")
+			n.write(CheckpointFile, old)
+			_ = os.Remove(n.file(LockFile))
+		},
+		"written without a list of free pages": func(n *node) {
+			db, err := bolt.Open(n.Path(), 0o600, &bolt.Options{NoFreelistSync: true})
+			if err != nil {
+				n.t.Fatal(err)
+			}
+			if err := errors.Join(db.Update(func(*bolt.Tx) error { return nil }), db.Close()); err != nil {
+				n.t.Fatal(err)
+			}
+		},
+		"a pipe": func(n *node) {
+			_ = os.Remove(n.Path())
+			_ = syscall.Mkfifo(n.Path(), 0o600)
 		},
 		"gone": func(n *node) { _ = os.Remove(n.Path()) },
 		"gone, and the lock with it": func(n *node) {
@@ -218,7 +252,7 @@ func TestWhatAnEarlierBootLostIsBegunAnew(t *testing.T) {
 	if err := os.Remove(n.Path()); err != nil {
 		t.Fatal(err)
 	}
-	n.boot = "boot-2"
+	n.boot = "boot-002"
 	n.del("10.0.0.2")
 	n.add("10.0.0.3", "b")
 	if got := n.held(); len(got) != 1 || got["10.0.0.3"] != "b" {
@@ -271,4 +305,37 @@ func TestARefusedAddDoesNotGrowTheFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	n.refuses(ErrFormat)
+}
+
+// Opening a pipe waits for its other end, and would keep the lock meanwhile.
+func TestAPipeInTheWayHangsNobody(t *testing.T) {
+	for _, name := range []string{LockFile, JournalFile, UndoFile, newJournalFile} {
+		t.Run(name, func(t *testing.T) {
+			n := newNodeWith(t, 1)
+			_ = os.Remove(n.file(name))
+			if name == newJournalFile {
+				_ = os.Remove(n.file(JournalFile))
+			}
+			if err := syscall.Mkfifo(n.file(name), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			err := n.update(opAdd, func(net *Network) error { return net.Put(allocation(1, "10.0.0.9", "z")) })
+			if refuse := name == LockFile || name == UndoFile; (err != nil) != refuse {
+				t.Errorf("err = %v", err)
+			}
+			if err != nil && !strings.Contains(err.Error(), n.file(name)) {
+				t.Errorf("the error does not name the file: %v", err)
+			}
+		})
+	}
+}
+
+func TestOnlyAWholeLineOfTheJournalCondemnsTheFile(t *testing.T) {
+	n := newNodeWith(t, 3)
+	b := n.read(JournalFile)
+	i := bytes.LastIndexByte(b[:len(b)-10], ' ') // the transaction id of the last line
+	b[i+1] = '9'
+	n.write(JournalFile, b)
+	n.add("10.9.9.9", "z")
+	n.journalIsComplete()
 }

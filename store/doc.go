@@ -13,6 +13,7 @@
 // # Bucket tree, schema 1
 //
 //	meta/format                     JSON: schema, oldest schema that may write here, writer, created, id
+//	meta/commit                     random, another in each transaction
 //	meta/epochs                     boot id -> epoch number, 8 bytes big endian
 //	meta/stamp/1                    id of the last transaction that maintained schema 1, 8 bytes big endian
 //	meta/unnumbered                 <network>\0<address> of every record with epoch 0

@@ -17,9 +17,21 @@ func readBootID() string {
 	if err != nil {
 		return ""
 	}
-	id := strings.TrimSpace(string(b))
-	if len(id) > 64 || strings.ContainsAny(id, " \n") {
+	return validBootID(strings.TrimSpace(string(b)))
+}
+
+// validBootID returns id if it is of the kind that the kernel gives, a UUID,
+// and "" for all else.
+func validBootID(id string) string {
+	if len(id) < 8 || len(id) > 64 {
 		return ""
+	}
+	for _, c := range []byte(id) {
+		switch {
+		case c == '-', c >= '0' && c <= '9', c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z':
+		default:
+			return ""
+		}
 	}
 	return id
 }

@@ -33,7 +33,7 @@ func TestEpochs(t *testing.T) {
 		t.Errorf("first boot: current %d, record %v", current, of)
 	}
 
-	n.boot = "boot-2"
+	n.boot = "boot-002"
 	if current, of := n.epochs(); current != 2 || of["10.0.0.2"] != 1 {
 		t.Errorf("after a reboot, nothing written yet: current %d, record %v", current, of)
 	}
@@ -42,7 +42,7 @@ func TestEpochs(t *testing.T) {
 		t.Errorf("second boot: current %d, record %v", current, of)
 	}
 
-	n.boot = "boot-1" // a container's view
+	n.boot = "boot-001" // a container's view
 	n.add("10.0.0.4", "c")
 	if current, of := n.epochs(); current != 2 || of["10.0.0.4"] != 2 {
 		t.Errorf("under a known boot id: current %d, record %v", current, of)
@@ -58,11 +58,11 @@ func TestEpochs(t *testing.T) {
 func TestANewEpochIsKeptWhenTheVerbFails(t *testing.T) {
 	n := newNode(t)
 	n.add("10.0.0.2", "a")
-	n.boot = "boot-2"
+	n.boot = "boot-002"
 	if err := n.Update(opAdd, func(*Tx) error { return errTest }); !errors.Is(err, errTest) {
 		t.Fatalf("err = %v", err)
 	}
-	n.boot = "boot-1" // known, so the newest number counts
+	n.boot = "boot-001" // known, so the newest number counts
 	if current, _ := n.epochs(); current != 2 {
 		t.Errorf("current = %d, want 2", current)
 	}
@@ -72,11 +72,11 @@ func TestOperatorsBeginNoEpoch(t *testing.T) {
 	n := newNode(t)
 	n.add("10.0.0.2", "a")
 	n.add("10.0.0.3", "b")
-	n.boot = "boot-2"
+	n.boot = "boot-002"
 	if err := n.update(opTool, func(net *Network) error { return net.Delete(ip("10.0.0.2")) }); err != nil {
 		t.Fatal(err)
 	}
-	n.boot = "boot-1"
+	n.boot = "boot-001"
 	if current, _ := n.epochs(); current != 1 {
 		t.Errorf("current = %d, want 1", current)
 	}
@@ -92,7 +92,7 @@ func TestRecordsWithoutANumberGetTheNextRuntimeVerbs(t *testing.T) {
 	if _, of := n.epochs(); of["10.0.0.3"] != 0 {
 		t.Errorf("record %v, want 0", of)
 	}
-	n.boot = "boot-2"
+	n.boot = "boot-002"
 	n.del("10.0.0.99") // nothing to delete, but upkeep is due
 	if _, of := n.epochs(); of["10.0.0.3"] != 2 || of["10.0.0.2"] != 1 {
 		t.Errorf("records %v, want 2 and 1", of)
@@ -106,7 +106,7 @@ func TestANodeWithoutBootIDsWorks(t *testing.T) {
 	if current, of := n.epochs(); current != 0 || of["10.0.0.2"] != 0 {
 		t.Errorf("current %d, record %v", current, of)
 	}
-	n.boot = "boot-1"
+	n.boot = "boot-001"
 	n.add("10.0.0.3", "b")
 	if _, of := n.epochs(); of["10.0.0.2"] != 1 || of["10.0.0.3"] != 1 {
 		t.Errorf("records %v", of)

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -37,7 +38,7 @@ func parseFormat(b []byte) (Format, error) {
 	if f.Schema < 1 || f.OldestWriter < 1 || f.OldestWriter > f.Schema || f.ID == "" {
 		return f, fmt.Errorf("%w: meta/format is not complete: %.200q", ErrFormat, b)
 	}
-	f.raw = b
+	f.raw = bytes.Clone(b) // b is a part of the mapping
 	return f, nil
 }
 

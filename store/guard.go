@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"runtime"
 	"runtime/debug"
 )
 
@@ -12,7 +13,12 @@ type crash struct {
 	cause any
 }
 
-func (c *crash) Error() string { return fmt.Sprintf("%v: %s: %v", ErrDamaged, c.path, c.cause) }
+func (c *crash) Error() string {
+	if _, ok := c.cause.(runtime.Error); ok { // an index or an address that a damaged page led to
+		return fmt.Sprintf("%v: %s: a page does not hold what it should", ErrDamaged, c.path)
+	}
+	return fmt.Sprintf("%v: %s: %v", ErrDamaged, c.path, c.cause)
+}
 func (c *crash) Unwrap() error { return ErrDamaged }
 
 // guard turns a panic or a fault on the mapped file into an error: bbolt

@@ -30,7 +30,7 @@ type node struct {
 func newNode(t *testing.T) *node { return newNodeIn(t, filepath.Join(t.TempDir(), "data")) }
 
 func newNodeIn(t *testing.T, dir string) *node {
-	n := &node{t: t, boot: "boot-1"}
+	n := &node{t: t, boot: "boot-001"}
 	n.Store = New(dir, Options{
 		LockTimeout: 5 * time.Second,
 		Writer:      "0.1.0",

@@ -12,8 +12,6 @@ import (
 	"strconv"
 	"strings"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/bolt-local/bolt-local/store/crc32c"
 )
 
@@ -96,7 +94,7 @@ type journalState struct {
 // readJournalState reports false where there is no journal, or none with a
 // whole first line.
 func readJournalState(path string) (journalState, bool, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW, 0)
+	f, err := openRegular(path, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
 		return journalState{}, false, nil
 	}
@@ -127,6 +125,22 @@ func readJournalState(path string) (journalState, bool, error) {
 	}
 	st.last = tailTx(tail)
 	return st, true, nil
+}
+
+// lastLineIsWhole tells whether the last line has its checksum: the journal is
+// not synced, and what it says alone must not condemn a checkpoint.
+func lastLineIsWhole(path string) bool {
+	f, err := openRegular(path, os.O_RDONLY)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	b, err := io.ReadAll(f)
+	if err != nil || len(b) == 0 {
+		return false
+	}
+	_, _, err = parseJournalLine(b[bytes.LastIndexByte(b[:len(b)-1], '\n')+1:])
+	return err == nil
 }
 
 // tailTx reads the transaction id from a journal's last bytes. JSON with
@@ -175,10 +189,15 @@ func (e journalEntry) encode() []byte {
 
 // appendJournal adds the changes of transaction tx.
 func appendJournal(path string, tx uint64, e journalEntry) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|unix.O_NOFOLLOW, 0)
+	return appendLine(path, 0, journalLine(e.encode(), tx))
+}
+
+// appendLine adds a line to a file; flag is os.O_CREATE where that may be new.
+func appendLine(path string, flag int, line []byte) error {
+	f, err := openRegular(path, os.O_WRONLY|os.O_APPEND|flag)
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(journalLine(e.encode(), tx))
+	_, err = f.Write(line)
 	return errors.Join(err, f.Close())
 }

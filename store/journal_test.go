@@ -104,11 +104,16 @@ func TestAJournalThatIsNotWholeIsReplaced(t *testing.T) {
 			b := n.read(JournalFile)
 			n.write(JournalFile, b[:bytes.LastIndexByte(b[:len(b)-1], '\n')+1])
 		},
-		"empty":            func(n *node) { n.write(JournalFile, nil) },
-		"not a journal":    func(n *node) { n.write(JournalFile, []byte("hello\n")) },
-		"missing":          func(n *node) { _ = os.Remove(n.file(JournalFile)) },
-		"of another boot":  func(n *node) { n.boot = "boot-2" },
-		"of another file":  func(n *node) { n.write(JournalFile, newNodeWith(n.t, 3).read(JournalFile)) },
+		"empty":           func(n *node) { n.write(JournalFile, nil) },
+		"not a journal":   func(n *node) { n.write(JournalFile, []byte("hello\n")) },
+		"missing":         func(n *node) { _ = os.Remove(n.file(JournalFile)) },
+		"of another boot": func(n *node) { n.boot = "boot-002" },
+		"of another boot's other file": func(n *node) {
+			other := newNode(n.t)
+			other.boot = "boot-000"
+			other.add("10.0.0.2", "x")
+			n.write(JournalFile, other.read(JournalFile))
+		},
 		"longer than need": func(n *node) { n.stuff() },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -146,8 +151,8 @@ func (n *node) stuff() {
 
 func TestAJournalThatCannotBeWrittenIsRemovedAndTold(t *testing.T) {
 	n := newNodeWith(t, 1)
-	// A directory in the way of the temporary file, and a torn journal.
-	if err := os.Mkdir(n.file(newJournalFile), 0o700); err != nil {
+	// Something in the way of the temporary file, and a torn journal.
+	if err := os.MkdirAll(n.file(newJournalFile)+"/x", 0o700); err != nil {
 		t.Fatal(err)
 	}
 	n.write(JournalFile, []byte("torn"))

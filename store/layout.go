@@ -30,6 +30,7 @@ const (
 	bucketStamp      = "stamp"
 	bucketUnnumbered = "unnumbered"
 	keyFormat        = "format"
+	keyCommit        = "commit"
 	keyStampSchema1  = "1"
 
 	bucketNetworks    = "networks"

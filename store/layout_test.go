@@ -52,7 +52,8 @@ func TestNamesOnDiskArePinned(t *testing.T) {
 	sort.Strings(keys)
 	v4, v6 := "00000000000000000000ffff0a010002", "fd000000000000000000000000000002"
 	want := []string{
-		"meta/epochs/boot-1",
+		"meta/commit",
+		"meta/epochs/boot-001",
 		"meta/format",
 		"meta/stamp/1",
 		`meta/unnumbered/podnet\0<` + v6 + ">",

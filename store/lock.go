@@ -15,9 +15,9 @@ import (
 // deadline at the latest. create makes the file where it is missing; without
 // it a missing file is an error that wraps fs.ErrNotExist.
 func acquire(path string, create, write bool, deadline time.Time) (*flock.Flock, error) {
-	flags := os.O_RDONLY | unix.O_NOFOLLOW
+	flags := os.O_RDONLY | unix.O_NOFOLLOW | unix.O_NONBLOCK // neither a link nor a pipe
 	if write {
-		flags = os.O_RDWR | unix.O_NOFOLLOW
+		flags = os.O_RDWR | unix.O_NOFOLLOW | unix.O_NONBLOCK
 	}
 	if create {
 		flags |= os.O_CREATE
@@ -30,7 +30,11 @@ func acquire(path string, create, write bool, deadline time.Time) (*flock.Flock,
 		// Who removes the data directory under a waiter leaves it with the lock
 		// of a file that nobody else will ever open.
 		held, heldErr := l.Stat()
-		now, nowErr := os.Stat(path)
+		now, nowErr := os.Lstat(path)
+		if heldErr == nil && !held.Mode().IsRegular() {
+			_ = l.Unlock()
+			return nil, notRegular(path)
+		}
 		if heldErr == nil && nowErr == nil && os.SameFile(held, now) {
 			if write && now.Mode().Perm() != 0o600 { // the umask, or a mode too open
 				_ = os.Chmod(path, 0o600)
@@ -38,8 +42,11 @@ func acquire(path string, create, write bool, deadline time.Time) (*flock.Flock,
 			return l, nil
 		}
 		_ = l.Unlock()
-		if nowErr != nil && !create {
+		switch {
+		case nowErr != nil && !(create && errors.Is(nowErr, fs.ErrNotExist)):
 			return nil, nowErr
+		case time.Now().After(deadline):
+			return nil, lockError(path, ErrLocked)
 		}
 	}
 }
@@ -86,8 +93,8 @@ func lockError(path string, err error) error {
 		return err
 	case errors.Is(err, unix.ENOLCK), errors.Is(err, unix.EOPNOTSUPP):
 		return fmt.Errorf("the file system of %s gives no locks (%w): put ipam.dataDir on a local file system", path, err)
-	case errors.Is(err, unix.ELOOP):
-		return fmt.Errorf("%s is a symbolic link (%w): remove it", path, err)
+	case errors.Is(err, unix.ELOOP), errors.Is(err, unix.ENXIO), errors.Is(err, unix.EISDIR):
+		return notRegular(path)
 	}
 	return fmt.Errorf("locking %s: %w", path, err)
 }

@@ -29,9 +29,12 @@ const (
 	offMagic     = 0
 	offVersion   = 4
 	offPageSize  = 8
+	offFreelist  = 32
 	offHighWater = 40
 	offTx        = 48
 	offChecksum  = 56
+
+	noFreelist = 1<<64 - 1
 
 	minPageSize = 1 << 9
 	maxPageSize = 1 << 16
@@ -43,9 +46,6 @@ func inspect(f *os.File) (pages, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return pages{}, err
-	}
-	if !info.Mode().IsRegular() {
-		return pages{}, fmt.Errorf("%w: it is not a regular file", ErrDamaged)
 	}
 	if info.Size() == 0 {
 		return pages{}, fmt.Errorf("%w: it is empty", ErrDamaged)
@@ -89,6 +89,11 @@ func readMeta(f *os.File, at int64) (pages, error) {
 	sum.Write(b[:offChecksum])
 	if order.Uint64(b[offChecksum:]) != sum.Sum64() {
 		return pages{}, fmt.Errorf("%w: wrong checksum", ErrDamaged)
+	}
+	// Without one bbolt would write a new one as it opens the file, before it
+	// is known whether this version may write there.
+	if order.Uint64(b[offFreelist:]) == noFreelist {
+		return pages{}, fmt.Errorf("%w: another program wrote it, without its list of free pages", ErrDamaged)
 	}
 	p := pages{
 		size:      int64(order.Uint32(b[offPageSize:])),

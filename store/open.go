@@ -77,7 +77,7 @@ func crashed(err error) bool {
 
 // create makes a new checkpoint, whole or not at all: written beside, synced,
 // renamed, and the directory synced. The caller holds the lock.
-func (s *Store) create() (err error) {
+func (s *Store) create(bootID string) (err error) {
 	tmp := s.file(newCheckpointFile)
 	defer func() {
 		if err != nil {
@@ -102,20 +102,29 @@ func (s *Store) create() (err error) {
 	if err != nil {
 		return err
 	}
-	err = errors.Join(db.Update(s.initialize), db.Close())
-	if err != nil {
+	first := witness{BootID: bootID}
+	err = db.Update(func(tx *bolt.Tx) error {
+		f, err := s.initialize(tx)
+		first.Checkpoint, first.Tx = f.ID, uint64(tx.ID())
+		return err
+	})
+	if err := errors.Join(err, db.Close()); err != nil {
 		return err
 	}
 	if err := os.Chmod(tmp, 0o600); err != nil { // whatever the umask
 		return err
 	}
-	if err := os.Rename(tmp, s.Path()); err != nil {
-		return err
-	}
 	if err := s.makeDeferred(); err != nil {
 		return err
 	}
-	return syncDir(s.dir)
+	if err := os.Rename(tmp, s.Path()); err != nil {
+		return err
+	}
+	if err := syncDir(s.dir); err != nil {
+		return err
+	}
+	// While there is room: on a full disk later ones can only be in place.
+	return writeWitness(s.file(LockFile), first)
 }
 
 func (s *Store) makeDeferred() error {

@@ -67,7 +67,7 @@ func (s *Store) view(bootID string, deadline time.Time, readOnly error, fn func(
 		return db.View(func(tx *bolt.Tx) error {
 			t, err := s.begin(tx, bootID)
 			if err == nil {
-				err = s.checkOpen(tx, t.format, p.tx)
+				_, err = s.checkOpen(t, bootID, p.tx)
 			}
 			t.problem, t.readOnly = err, readOnly
 			return fn(t)

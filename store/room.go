@@ -66,5 +66,5 @@ func spaceLeft(f *os.File) int64 {
 	if err := unix.Fstatfs(int(f.Fd()), &fs); err != nil {
 		return 0
 	}
-	return int64(fs.Bavail) * fs.Bsize
+	return int64(fs.Bavail) * int64(fs.Bsize)
 }

@@ -3,11 +3,12 @@ package store
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 
 	bolt "go.etcd.io/bbolt"
-	"golang.org/x/sys/unix"
 )
 
 // snapshotBatch is how many keys one line of a snapshot has.
@@ -17,7 +18,10 @@ const snapshotBatch = 256
 // checkpoint holds as of tx. It comes whole or not at all, by rename.
 func replaceJournal(dir string, tx *bolt.Tx, h journalHeader) (err error) {
 	tmp := filepath.Join(dir, newJournalFile)
-	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|unix.O_NOFOLLOW, 0o600)
+	if err := os.Remove(tmp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := openRegular(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL)
 	if err != nil {
 		return err
 	}

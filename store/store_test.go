@@ -63,7 +63,7 @@ func TestFirstFree(t *testing.T) {
 	for _, a := range []string{"10.0.0.2", "10.0.0.3", "10.0.0.5", "255.255.255.255", "fd00::ffff", "fd00::1:0"} {
 		n.add(a, "x"+a)
 	}
-	n.boot = "boot-2"
+	n.boot = "boot-002"
 	n.add("10.0.0.4", "new")
 	never := func(record.Allocation) bool { return false }
 	always := func(record.Allocation) bool { return true }
@@ -161,7 +161,7 @@ func TestModesDoNotDependOnTheUmask(t *testing.T) {
 		old := syscall.Umask(mask)
 		n := newNodeIn(t, filepath.Join(t.TempDir(), "d"))
 		n.add("10.0.0.2", "a")
-		n.boot = "boot-2" // a new journal
+		n.boot = "boot-002" // a new journal
 		n.add("10.0.0.3", "b")
 		syscall.Umask(old)
 		want := map[string]os.FileMode{"": 0o700 | os.ModeDir, CheckpointFile: 0o600, LockFile: 0o600, JournalFile: 0o600, DeferredDir: 0o700 | os.ModeDir}

@@ -15,7 +15,8 @@ type Tx struct {
 	format   Format
 	epochs   epochs
 	epoch    uint64
-	readOnly error // why writes are refused, nil where they are not
+	commit   string // what meta/commit says
+	readOnly error  // why writes are refused, nil where they are not
 	problem  error
 	changes  []change
 	undo     []change // what takes each of them back
@@ -34,6 +35,7 @@ func (s *Store) begin(tx *bolt.Tx, bootID string) (*Tx, error) {
 		return t, fmt.Errorf("%s: %w", s.Path(), err)
 	}
 	t.epoch = t.epochs.current(bootID)
+	t.commit = string(tx.Bucket([]byte(bucketMeta)).Get([]byte(keyCommit)))
 	return t, nil
 }
 

@@ -5,75 +5,90 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"slices"
-
-	"golang.org/x/sys/unix"
 )
 
 // A commit whose last sync fails has failed for its caller, but the next
-// process may find it in the file. So what it changed is left in the undo file,
-// and the next writer takes it back before anything else. Nothing is retried,
-// and nothing is synced: the file has to outlive a process, not a boot.
+// process may find it in the file. So what takes it back is left in the undo
+// file, and the next writer applies that before anything else. Nothing is
+// retried, and nothing is synced: the file has to outlive a process, not a boot.
+//
+// The file has a line for each failed commit since the last good one, since
+// none of them is known to be in the checkpoint. The one that is there is told
+// by meta/commit, not by its transaction id: the id of a commit that left no
+// trace is used again.
 type undoEntry struct {
-	Checkpoint string   `json:"checkpoint"`
-	Changes    []change `json:"changes"` // those that take it back, in their order
+	Commit  string   `json:"commit"`
+	Changes []change `json:"changes"` // those that take it back, in their order
 }
+
+// maxUndoFile bounds what is read of the undo file, in bytes.
+const maxUndoFile = 64 << 20
 
 // leaveUndo is for a transaction whose commit has failed.
 func (s *Store) leaveUndo(t *Tx, tx uint64) {
 	undo := slices.Clone(t.undo)
 	slices.Reverse(undo)
-	doc, err := json.Marshal(undoEntry{Checkpoint: t.format.ID, Changes: undo})
+	doc, err := json.Marshal(undoEntry{Commit: t.commit, Changes: undo})
 	if err == nil {
-		err = os.WriteFile(s.file(UndoFile), journalLine(doc, tx), 0o600)
+		err = appendLine(s.file(UndoFile), os.O_CREATE, journalLine(doc, tx))
 	}
 	if err != nil {
 		s.opts.Warn(fmt.Sprintf("%s could not be written: %v; what this call changed may be seen by the next", s.file(UndoFile), err))
 	}
 }
 
-// applyUndo takes back what a failed commit left in the file, if that is still
-// the last transaction. It reports whether there is an undo file to remove.
-func (s *Store) applyUndo(t *Tx, fileTx uint64) (bool, error) {
-	b, err := readNoFollow(s.file(UndoFile))
+// applyUndo takes back the commit that is the file's last, if it had failed.
+// What it does is not to be taken back again should this transaction fail. It
+// reports whether there is an undo file to remove.
+func (s *Store) applyUndo(t *Tx) (bool, error) {
+	f, err := openRegular(s.file(UndoFile), os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	doc, tx, err := parseJournalLine(b)
-	var e undoEntry
-	if err != nil || json.Unmarshal(doc, &e) != nil {
-		s.opts.Warn(fmt.Sprintf("%s is not whole and was dropped", s.file(UndoFile)))
-		return true, nil
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxUndoFile))
+	if err != nil {
+		return false, err
 	}
-	if e.Checkpoint != t.format.ID || tx != fileTx {
-		return true, nil
+	for line := range bytes.Lines(b) {
+		var e undoEntry
+		doc, tx, err := parseJournalLine(line)
+		if err != nil || json.Unmarshal(doc, &e) != nil {
+			s.opts.Warn(fmt.Sprintf("a line of %s is not whole and was dropped", s.file(UndoFile)))
+			continue
+		}
+		if e.Commit != t.commit {
+			continue
+		}
+		if err := t.apply(e.Changes); err != nil {
+			return true, err
+		}
+		s.opts.Warn(fmt.Sprintf("%s: transaction %d, whose commit had failed, was taken back", s.Path(), tx))
+		break
 	}
-	for _, c := range e.Changes {
+	t.undo = nil
+	return true, nil
+}
+
+// apply makes changes as they stand in the journal.
+func (t *Tx) apply(changes []change) error {
+	for _, c := range changes {
+		var err error
 		if c.Value == nil {
 			err = t.remove(c.Path, c.Key)
 		} else {
 			err = t.put(c.Path, c.Key, c.Value)
 		}
 		if err != nil {
-			return true, err
+			return err
 		}
 	}
-	s.opts.Warn(fmt.Sprintf("%s: transaction %d, whose commit had failed, was taken back", s.Path(), tx))
-	return true, nil
-}
-
-func readNoFollow(path string) ([]byte, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	var b bytes.Buffer
-	_, err = b.ReadFrom(f)
-	return b.Bytes(), err
+	return nil
 }

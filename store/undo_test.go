@@ -79,3 +79,52 @@ func TestAnUndoFileOfAnotherTransactionIsDropped(t *testing.T) {
 		t.Errorf("held (-want +got):\n%s", diff)
 	}
 }
+
+// The id of a commit that left no trace is used again by the next one. An undo
+// file that could not be removed must not be taken for that one's.
+func TestAnUndoFileIsNotAppliedToAnotherCommitOfTheSameID(t *testing.T) {
+	n := newNodeWith(t, 3)
+	n.commitBolt = func(tx *bolt.Tx) error { return errors.Join(tx.Rollback(), syscall.EIO) }
+	if err := n.update(opAdd, func(net *Network) error { return net.Put(allocation(0, "10.0.0.9", "z")) }); err == nil {
+		t.Fatal("no error")
+	}
+	n.commitBolt = (*bolt.Tx).Commit
+	undo := n.read(UndoFile)
+	n.add("10.0.0.9", "y")
+	n.write(UndoFile, undo) // as if it had not been removed
+	n.del("10.99.0.1")
+	if got := n.held()["10.0.0.9"]; got != "y" {
+		t.Errorf("held by %q, want y", got)
+	}
+}
+
+// A sick disk: commit after commit fails, some to be seen and some not.
+func TestCommitsThatFailOneAfterTheOtherAreAllTakenBack(t *testing.T) {
+	lost := func(tx *bolt.Tx) error { return errors.Join(tx.Rollback(), syscall.EIO) }
+	for name, commits := range map[string][]func(*bolt.Tx) error{
+		"seen, seen":       {failLastSync, failLastSync},
+		"seen, lost":       {failLastSync, lost},
+		"lost, seen":       {lost, failLastSync},
+		"seen, lost, seen": {failLastSync, lost, failLastSync},
+		"lost, lost":       {lost, lost},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := newNodeWith(t, 3)
+			want := n.held()
+			for i, commit := range commits {
+				n.commitBolt = commit
+				err := n.update(opAdd, func(net *Network) error {
+					return errors.Join(net.Put(allocation(0, "10.0.9."+string(rune('1'+i)), "z")), net.Delete(ip(addrAt(i))))
+				})
+				if err == nil {
+					t.Fatal("no error")
+				}
+			}
+			n.commitBolt = (*bolt.Tx).Commit
+			n.del("10.99.0.1")
+			if diff := cmp.Diff(want, n.held()); diff != "" {
+				t.Errorf("held (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

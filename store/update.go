@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gofrs/flock"
 	"golang.org/x/sys/unix"
 )
 
@@ -20,13 +21,7 @@ import (
 func (s *Store) Update(op Op, fn func(*Tx) error) error {
 	bootID := s.opts.BootID() // first of all: what follows belongs to this boot
 	deadline := time.Now().Add(s.opts.LockTimeout)
-	if op.Creates {
-		if err := makeDir(s.dir, 0o700); err != nil {
-			return fmt.Errorf("making ipam.dataDir: %w", noSpace(err))
-		}
-	}
-	create := op.Creates || exists(s.Path())
-	l, err := acquire(s.file(LockFile), create, true, deadline)
+	l, err := s.acquireForWriting(op, deadline)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !op.Creates:
 		return s.lost(bootID)
@@ -42,7 +37,7 @@ func (s *Store) Update(op Op, fn func(*Tx) error) error {
 		if err := s.lost(bootID); err != nil || !op.Creates {
 			return err
 		}
-		if err := s.create(); err != nil {
+		if err := s.create(bootID); err != nil {
 			return err
 		}
 		p, err = s.inspectFile(true)
@@ -58,7 +53,28 @@ func (s *Store) Update(op Op, fn func(*Tx) error) error {
 		return err
 	}
 	err = s.transact(db, op, bootID, p, fn)
-	return errors.Join(err, db.closeAfter(err))
+	if closeErr := db.closeAfter(err); closeErr != nil { // what is done stays done
+		s.opts.Warn(fmt.Sprintf("closing %s: %v", s.Path(), closeErr))
+	}
+	return err
+}
+
+// acquireForWriting takes the lock, in a directory that it makes where op
+// creates. Somebody may remove that while others wait for its lock: then it is
+// made again.
+func (s *Store) acquireForWriting(op Op, deadline time.Time) (*flock.Flock, error) {
+	if !op.Creates {
+		return acquire(s.file(LockFile), exists(s.Path()), true, deadline)
+	}
+	for {
+		if err := makeDir(s.dir, 0o700); err != nil {
+			return nil, fmt.Errorf("making ipam.dataDir: %w", noSpace(err))
+		}
+		l, err := acquire(s.file(LockFile), true, true, deadline)
+		if !errors.Is(err, fs.ErrNotExist) || time.Now().After(deadline) {
+			return l, err
+		}
+	}
 }
 
 // updateReadOnly lets fn look at a checkpoint that cannot be written.
@@ -112,10 +128,7 @@ func (s *Store) attempt(db boltFile, op Op, bootID string, p pages, fn func(*Tx)
 	if err != nil {
 		return nil, false, err
 	}
-	if err := s.checkOpen(tx, t.format, p.tx); err != nil {
-		return nil, false, err
-	}
-	journal, err := s.checkJournal(t, p.tx)
+	journal, err := s.checkOpen(t, bootID, p.tx)
 	if err != nil {
 		return nil, false, err
 	}
@@ -124,7 +137,7 @@ func (s *Store) attempt(db boltFile, op Op, bootID string, p pages, fn func(*Tx)
 			return nil, false, err
 		}
 	}
-	undone, err := s.applyUndo(t, p.tx)
+	undone, err := s.applyUndo(t)
 	if err != nil {
 		return nil, false, err
 	}
@@ -194,8 +207,11 @@ func (t *Tx) numberRecord(key []byte) error {
 	}
 	n := t.Network(network)
 	rec, found, err := n.Get(a)
-	if err != nil || !found {
+	if err != nil {
 		return err
+	}
+	if !found {
+		return t.remove([]string{bucketMeta, bucketUnnumbered}, key)
 	}
 	rec.Epoch = t.epoch
 	return n.Put(rec)

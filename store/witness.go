@@ -9,8 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/bolt-local/bolt-local/store/crc32c"
 )
 
@@ -71,7 +69,7 @@ func parseWitness(b []byte) (witness, bool) {
 
 // readWitness reports false where the lock file is missing or holds none.
 func readWitness(path string) (witness, bool, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW, 0)
+	f, err := openRegular(path, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
 		return witness{}, false, nil
 	}
@@ -88,7 +86,7 @@ func readWitness(path string) (witness, bool, error) {
 }
 
 func writeWitness(path string, w witness) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|unix.O_NOFOLLOW, 0)
+	f, err := openRegular(path, os.O_WRONLY)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,38 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// errNotRegular: a link, a pipe, a device or a directory stands in the place of
+// one of our files.
+var errNotRegular = errors.New("not a regular file")
+
+// openRegular opens a regular file and nothing else, without waiting: a pipe in
+// its place must not hang a call that holds the lock.
+func openRegular(path string, flag int) (*os.File, error) {
+	f, err := os.OpenFile(path, flag|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o600)
+	if errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENXIO) || errors.Is(err, unix.EISDIR) {
+		return nil, notRegular(path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = notRegular(path)
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+func notRegular(path string) error {
+	return fmt.Errorf("%s is %w: remove it", path, errNotRegular)
+}
