@@ -27,6 +27,9 @@ func (p *Plugin) Add(call Call) (types.Result, error) {
 			return nil, err
 		}
 	}
+	if len(call.ContainerID) > maxContainerID {
+		return nil, Errorf(CodeEnvironment, "CNI_CONTAINERID has %d characters, more than %d", len(call.ContainerID), maxContainerID)
+	}
 	ns := p.Namespaces.Identify(call.NetNS)
 	if !call.NetNSOverride && p.Namespaces.IsOwn(ns) {
 		return nil, Errorf(CodeNetNS, "CNI_NETNS %s is the plugin's own network namespace: nothing was allocated", call.NetNS)
@@ -35,6 +38,7 @@ func (p *Plugin) Add(call Call) (types.Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	from := pools(cfg.RangeSets) // before the lock: there may be thousands of ranges
 	var granted []grant
 	var notes []string
 	err = p.Open(cfg).Update(VerbAdd, cfg.Network, func(tx Tx) error {
@@ -44,7 +48,7 @@ func (p *Plugin) Add(call Call) (types.Result, error) {
 			return Errorf(CodeCallerGone, "the calling process has died: nothing was allocated for container %s, ifname %s", call.ContainerID, call.IfName)
 		}
 		a := allocator{
-			plugin: p, tx: tx, cfg: cfg, wanted: wanted,
+			plugin: p, tx: tx, cfg: cfg, pools: from, wanted: wanted,
 			holder: record.Holder{
 				Attachment:  call.attachment(),
 				Origin:      record.OriginAdd,
@@ -67,6 +71,10 @@ func (p *Plugin) Add(call Call) (types.Result, error) {
 	}
 	return result.GetAsVersion(cfg.CNIVersion)
 }
+
+// maxContainerID bounds a container id, which is a part of a key, in bytes.
+// What runtimes use has at most a few hundred.
+const maxContainerID = 30000
 
 // grant is an address that the attachment holds after the ADD.
 type grant struct {

@@ -1,8 +1,15 @@
 package ipam_test
 
 import (
+	"bytes"
+	"encoding/binary"
+	"errors"
 	"fmt"
+	"net/netip"
+	"strings"
 	"testing"
+
+	bolt "go.etcd.io/bbolt"
 
 	"github.com/bolt-local/bolt-local/ipam"
 )
@@ -252,5 +259,61 @@ func TestAFullSetOfRangesEndsForEveryCursor(t *testing.T) {
 			_, err := n.add("z", c)
 			wantCode(t, err, ipam.CodeTryAgain)
 		})
+	}
+}
+
+func TestAnAddressThatIsAGatewayTodayIsNotGivenAgain(t *testing.T) {
+	n := newNode(t.TempDir())
+	mustAdd(t, n, "a", conf(net24), "10.0.0.2")
+	_, err := n.add("a", conf(net24+`,"gateway":"10.0.0.2"`))
+	wantCode(t, err, ipam.CodeHoldsAnother, "10.0.0.2", "gateway")
+	n.boot++
+	mustAdd(t, n, "a", conf(net24+`,"gateway":"10.0.0.2"`), "10.0.0.3")
+	if got := n.held(t); len(got) != 1 {
+		t.Errorf("held = %v", got)
+	}
+}
+
+func TestAContainerIDTooLongForAKeyIsRefused(t *testing.T) {
+	n := newNode(t.TempDir())
+	mustAdd(t, n, strings.Repeat("a", 30000), conf(net24), "10.0.0.2")
+	_, err := n.add(strings.Repeat("a", 30001), conf(net24))
+	wantCode(t, err, ipam.CodeEnvironment, "CNI_CONTAINERID", "30000")
+}
+
+// A damaged record is damage also where an ADD comes upon it while it walks.
+func TestADamagedRecordIsToldAsDamage(t *testing.T) {
+	n := newNode(t.TempDir())
+	mustAdd(t, n, "a", conf(net24), "10.0.0.2")
+	n.flipRecord(t, "10.0.0.2")
+	for name, call := range map[string]func() error{
+		"ADD that asks for it":   func() error { _, err := n.add("b", with(conf(net24), "args", ipsArg("10.0.0.2"))); return err },
+		"ADD of its holder":      func() error { _, err := n.add("a", conf(net24)); return err },
+		"DEL of its holder":      func() error { return n.plugin().Del(n.call("a", conf(net24))) },
+		"CHECK of its holder":    func() error { return n.plugin().Check(n.call("a", conf(net24))) },
+		"GC":                     func() error { return n.plugin().GC(n.call("", gcConf("cni.dev/valid-attachments", attachments()))) },
+		"ADD that walks over it": func() error { n.boot++; _, err := n.add("b", conf(`"subnet":"10.0.0.0/30"`)); return err },
+	} {
+		t.Run(name, func(t *testing.T) { wantCode(t, call(), ipam.CodeDamaged, n.store.Path(), "10.0.0.2") })
+	}
+}
+
+// flipRecord changes a bit of a stored record and leaves all else right.
+func (n *node) flipRecord(t *testing.T, addr string) {
+	t.Helper()
+	db, err := bolt.Open(n.store.Path(), 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = db.Update(func(tx *bolt.Tx) error {
+		key := netip.MustParseAddr(addr).As16()
+		b := tx.Bucket([]byte("networks")).Bucket([]byte("n")).Bucket([]byte("allocations"))
+		value := bytes.Clone(b.Get(key[:]))
+		value[len(value)-2] ^= 1
+		stamp := tx.Bucket([]byte("meta")).Bucket([]byte("stamp"))
+		return errors.Join(b.Put(key[:], value), stamp.Put([]byte("1"), binary.BigEndian.AppendUint64(nil, uint64(tx.ID()))))
+	})
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
 	}
 }

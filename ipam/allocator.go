@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
-	"time"
 
 	"github.com/bolt-local/bolt-local/store/record"
 )
@@ -14,6 +13,7 @@ type allocator struct {
 	plugin *Plugin
 	tx     Tx
 	cfg    *Config
+	pools  []pool       // of cfg's range sets
 	wanted []netip.Addr // by range set, zero where none is requested
 	holder record.Holder
 
@@ -31,29 +31,35 @@ func (a *allocator) run() error {
 	if held, err = a.dropOutside(held); err != nil {
 		return err
 	}
-	for i, set := range a.cfg.RangeSets {
-		addr, err := a.grantFrom(set, a.wanted[i], within(set, held))
+	for i, from := range a.pools {
+		addr, err := a.grantFrom(from, a.wanted[i], within(from.set, held))
 		if err != nil {
 			return Errorf(CodeOf(err), "failed to allocate for range %d: %w", i, err)
 		}
-		r, _ := set.RangeOf(addr)
+		r, _ := from.set.RangeOf(addr)
 		a.granted = append(a.granted, grant{addr, r})
 	}
 	return a.tx.SetRanges(a.cfg.RangeSets)
 }
 
-// dropOutside frees those held addresses that lie in none of today's ranges,
-// if they are of an earlier boot or their namespace is dead.
+// dropOutside frees those held addresses that lie in none of today's ranges, or
+// are a gateway today, if they are of an earlier boot or their namespace is dead.
 func (a *allocator) dropOutside(held []record.Allocation) ([]record.Allocation, error) {
 	var rest []record.Allocation
+	gws := gateways(a.cfg.RangeSets)
 	for _, h := range held {
-		if inSets(a.cfg.RangeSets, h.Addr) {
+		_, isGateway := slices.BinarySearchFunc(gws, h.Addr, netip.Addr.Compare)
+		if inSets(a.cfg.RangeSets, h.Addr) && !isGateway {
 			rest = append(rest, h)
 			continue
 		}
 		if !a.replaceable(h) {
-			return nil, Errorf(CodeHoldsAnother, "container %s, ifname %s already holds %s, which lies outside today's ranges of network %s: DEL it first",
-				a.holder.ContainerID, a.holder.IfName, h.Addr, a.cfg.Network)
+			what := "lies outside today's ranges"
+			if isGateway {
+				what = "is a gateway today"
+			}
+			return nil, Errorf(CodeHoldsAnother, "container %s, ifname %s already holds %s, which %s of network %s: DEL it first",
+				a.holder.ContainerID, a.holder.IfName, h.Addr, what, a.cfg.Network)
 		}
 		if err := a.release(h); err != nil {
 			return nil, err
@@ -62,10 +68,10 @@ func (a *allocator) dropOutside(held []record.Allocation) ([]record.Allocation, 
 	return rest, nil
 }
 
-// grantFrom returns the address that the attachment gets from set: what it
+// grantFrom returns the address that the attachment gets from a pool: what it
 // holds, else the wanted one, else the next free one.
-func (a *allocator) grantFrom(set record.RangeSet, wanted netip.Addr, held []record.Allocation) (netip.Addr, error) {
-	keep, kept := a.choose(set, wanted, held)
+func (a *allocator) grantFrom(from pool, wanted netip.Addr, held []record.Allocation) (netip.Addr, error) {
+	keep, kept := a.choose(from, wanted, held)
 	for _, h := range held {
 		switch {
 		case kept && h.Addr == keep.Addr:
@@ -80,16 +86,16 @@ func (a *allocator) grantFrom(set record.RangeSet, wanted netip.Addr, held []rec
 	}
 	switch {
 	case kept:
-		return keep.Addr, a.renew(set, keep)
+		return keep.Addr, a.renew(from.set, keep)
 	case wanted.IsValid():
-		return wanted, a.takeWanted(set, wanted)
+		return wanted, a.takeWanted(from.set, wanted)
 	}
-	return a.takeNext(set)
+	return a.takeNext(from)
 }
 
 // choose picks the held address to keep: the wanted one, or without a wish one
 // of this boot before one of an earlier.
-func (a *allocator) choose(set record.RangeSet, wanted netip.Addr, held []record.Allocation) (record.Allocation, bool) {
+func (a *allocator) choose(from pool, wanted netip.Addr, held []record.Allocation) (record.Allocation, bool) {
 	if wanted.IsValid() {
 		i := slices.IndexFunc(held, func(h record.Allocation) bool { return h.Addr == wanted })
 		if i < 0 {
@@ -103,7 +109,7 @@ func (a *allocator) choose(set record.RangeSet, wanted netip.Addr, held []record
 		}
 	}
 	for _, h := range held {
-		if a.givable(set, h.Addr) {
+		if inSpans(from.list, h.Addr) {
 			return h, true
 		}
 	}
@@ -146,79 +152,40 @@ func (a *allocator) takeWanted(set record.RangeSet, addr netip.Addr) error {
 }
 
 // takeNext takes the first free address behind the last one given.
-func (a *allocator) takeNext(set record.RangeSet) (netip.Addr, error) {
-	addr, ok, err := a.firstFree(set)
+func (a *allocator) takeNext(from pool) (netip.Addr, error) {
+	list := after(from.list, from.set, a.tx.Cursor(from.set))
+	addr, ok, err := a.plugin.firstFree(a.tx, list)
 	if err != nil {
 		return netip.Addr{}, err
 	}
 	if !ok {
-		freed, err := a.freeDead(set)
-		if err != nil {
+		if err := a.freeDead(from); err != nil {
 			return netip.Addr{}, err
 		}
-		if freed > 0 {
-			addr, ok, err = a.firstFree(set)
-			if err != nil {
-				return netip.Addr{}, err
-			}
+		if addr, ok, err = a.plugin.firstFree(a.tx, list); err != nil {
+			return netip.Addr{}, err
 		}
 	}
 	if !ok {
-		held, err := countHeld(a.tx, set)
-		if err != nil {
-			return netip.Addr{}, err
-		}
-		why := ""
-		if unsure := a.plugin.Namespaces.Unsure(); unsure != nil {
-			why = "; " + unsure.Error()
-		}
-		return netip.Addr{}, Errorf(CodeTryAgain, "no IP addresses available in range set: %s of network %s: %d held; see `bolt-local dump`%s", set, a.cfg.Network, held, why)
+		return netip.Addr{}, a.plugin.exhausted(CodeTryAgain, a.tx, a.cfg.Network, from.set)
 	}
-	return addr, a.take(set, addr)
+	return addr, a.take(from.set, addr)
 }
 
-func (a *allocator) firstFree(set record.RangeSet) (netip.Addr, bool, error) {
-	list := after(spans(set, gateways(a.cfg.RangeSets)), set, a.tx.Cursor(set))
-	return a.plugin.firstFree(a.tx, list)
-}
-
-// firstFree looks through list in its order.
-func (p *Plugin) firstFree(r Reader, list []span) (netip.Addr, bool, error) {
-	for _, s := range list {
-		addr, ok, err := r.FirstFree(s.lo, s.hi, func(a record.Allocation) bool { return p.Stale(r.Epoch(), a) })
-		if ok || err != nil {
-			return addr, ok, err
-		}
-	}
-	return netip.Addr{}, false, nil
-}
-
-// freeDead is the last resort of an exhausted set: it frees the allocations
+// freeDead is the last resort of an exhausted pool: it frees the allocations
 // whose recorded namespace is certainly gone.
-func (a *allocator) freeDead(set record.RangeSet) (int, error) {
-	dead, err := a.plugin.deadIn(a.tx, spans(set, gateways(a.cfg.RangeSets)))
+func (a *allocator) freeDead(from pool) error {
+	dead, err := a.plugin.deadIn(a.tx, from.list)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	for _, d := range dead {
 		if err := a.tx.Delete(d.Addr); err != nil {
-			return 0, err
+			return err
 		}
-		a.note("freed %s of %s: its network namespace is gone, and range set %s is exhausted", d.Addr, describe(d), set)
+		a.note("freed %s of %s: its network namespace is gone, and range set %s is exhausted", d.Addr, describe(d), short(from.set.String()))
 	}
-	return len(dead), nil
-}
-
-// deadIn lists the allocations in list whose namespaces are certainly gone.
-func (p *Plugin) deadIn(r Reader, list []span) ([]record.Allocation, error) {
-	var dead []record.Allocation
-	err := r.Each(func(alloc record.Allocation) error {
-		if inSpans(list, alloc.Addr) && p.dead(alloc) {
-			dead = append(dead, alloc)
-		}
-		return nil
-	})
-	return dead, err
+	return nil
 }
 
 // take writes the allocation over whatever addr had before.
@@ -242,17 +209,8 @@ func (a *allocator) replaceable(alloc record.Allocation) bool {
 	return a.plugin.Stale(a.tx.Epoch(), alloc) || a.plugin.dead(alloc)
 }
 
-// givable tells whether addr may be given out of set today.
-func (a *allocator) givable(set record.RangeSet, addr netip.Addr) bool {
-	return inSpans(spans(set, gateways(a.cfg.RangeSets)), addr)
-}
-
 func (a *allocator) note(format string, args ...any) {
 	a.notes = append(a.notes, fmt.Sprintf(format, args...))
-}
-
-func inSets(sets []record.RangeSet, addr netip.Addr) bool {
-	return slices.ContainsFunc(sets, func(s record.RangeSet) bool { _, ok := s.RangeOf(addr); return ok })
 }
 
 func within(set record.RangeSet, held []record.Allocation) []record.Allocation {
@@ -263,42 +221,4 @@ func within(set record.RangeSet, held []record.Allocation) []record.Allocation {
 		}
 	}
 	return in
-}
-
-func countHeld(r Reader, set record.RangeSet) (int, error) {
-	n := 0
-	err := r.Each(func(alloc record.Allocation) error {
-		if _, ok := set.RangeOf(alloc.Addr); ok {
-			n++
-		}
-		return nil
-	})
-	return n, err
-}
-
-// release removes the holders that drop selects from an allocation.
-func release(tx Tx, alloc record.Allocation, drop func(record.Holder) bool) error {
-	return Settle(tx, alloc.Without(drop))
-}
-
-// describe names the holders of an allocation for a message.
-func describe(a record.Allocation) string {
-	text := ""
-	for i, h := range a.Holders {
-		if i > 0 {
-			text += " and "
-		}
-		ifname := h.IfName
-		if ifname == "" {
-			ifname = "?"
-		}
-		text += "container " + h.ContainerID + ", ifname " + ifname
-		if h.Pod.Name != "" {
-			text += ", pod " + h.Pod.Namespace + "/" + h.Pod.Name
-		}
-		if !h.AllocatedAt.IsZero() {
-			text += ", since " + h.AllocatedAt.UTC().Format(time.RFC3339)
-		}
-	}
-	return text
 }

@@ -108,8 +108,22 @@ func ParseConfig(stdin []byte, cniArgs string) (*Config, error) {
 	return cfg, nil
 }
 
+// ParseSettings reads everything but the addressing, for GC: it frees, so the
+// data directory must be certain, whatever the ranges say. Its errors are those
+// of [ParseConfig].
+func ParseSettings(stdin []byte) (*Config, error) {
+	d := &decoder{}
+	top := d.document(stdin, topSchema)
+	cfg := d.settings(top, d.child(top, "ipam", ipamSchema))
+	if d.err != nil {
+		return nil, d.err
+	}
+	cfg.Warnings = d.warnings
+	return cfg, nil
+}
+
 // ParseLenient reads the configuration for a verb that looks at what is
-// recorded: DEL, CHECK and GC, which must work under a configuration that has
+// recorded: DEL and CHECK, which must work under a configuration that has
 // changed or is broken. What is wrong has its default and a warning. Of the
 // addressing there are only the range sets, and none where one of them is
 // wrong. stdin must have passed skel, which sees to the name.

@@ -34,10 +34,11 @@ type spaces map[string]uint64
 func (s spaces) Identify(path string) record.NetNS {
 	return record.NetNS{Path: path, Inode: s[path], MountNS: 1}
 }
-func (s spaces) IsOwn(ns record.NetNS) bool { return ns.Path == "/own" }
-func (s spaces) Alive(ns record.NetNS) bool { return ns.Inode != 0 && s[ns.Path] == ns.Inode }
-func (s spaces) Unsure() error              { return nil }
-func (s spaces) Dead(ns record.NetNS) bool  { return ns.Inode != 0 && s[ns.Path] != ns.Inode }
+func (s spaces) IsOwn(ns record.NetNS) bool  { return ns.Path == "/own" }
+func (s spaces) Alive(ns record.NetNS) bool  { return ns.Inode != 0 && s[ns.Path] == ns.Inode }
+func (s spaces) Unsure() error               { return nil }
+func (s spaces) Elsewhere(record.NetNS) bool { return false }
+func (s spaces) Dead(ns record.NetNS) bool   { return ns.Inode != 0 && s[ns.Path] != ns.Inode }
 
 func newNode(dir string) *node {
 	n := &node{dir: filepath.Join(dir, "data"), boot: 1, spaces: spaces{}}

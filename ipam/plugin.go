@@ -33,6 +33,9 @@ type Namespaces interface {
 	Alive(ns record.NetNS) bool
 	// Dead tells whether the recorded namespace is certainly gone.
 	Dead(ns record.NetNS) bool
+	// Elsewhere tells whether ns was recorded in another mount namespace, where
+	// its path may lead to something else than here.
+	Elsewhere(ns record.NetNS) bool
 	// Unsure is why Dead was false for some that may be gone, nil if for none.
 	Unsure() error
 }

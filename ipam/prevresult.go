@@ -37,6 +37,9 @@ func prevAddresses(stdin []byte) ([]netip.Addr, bool, error) {
 	}
 	var addrs []netip.Addr
 	for _, ip := range result.IPs {
+		if ip == nil {
+			return nil, false, Errorf(CodeDecode, "prevResult.ips has an entry that is null")
+		}
 		if addr, ok := netip.AddrFromSlice(ip.Address.IP); ok {
 			addrs = append(addrs, addr.Unmap())
 		}
@@ -55,17 +58,4 @@ func passThrough(stdin []byte, cfg *Config) (types.Result, error) {
 			"network %s: type bolt-local stands in a plugin list behind the main plugin and needs its prevResult; to allocate, name bolt-local as ipam.type of the main plugin", cfg.Network)
 	}
 	return prev.GetAsVersion(cfg.CNIVersion)
-}
-
-// routesFor returns the routes for the result. Before 1.1.0 a route has no
-// more than a destination and a gateway.
-func routesFor(cfg *Config) []*types.Route {
-	if full, err := version.GreaterThanOrEqualTo(cfg.CNIVersion, "1.1.0"); err == nil && full {
-		return cfg.Routes
-	}
-	routes := make([]*types.Route, len(cfg.Routes))
-	for i, r := range cfg.Routes {
-		routes[i] = &types.Route{Dst: r.Dst, GW: r.GW}
-	}
-	return routes
 }

@@ -180,3 +180,10 @@ func checkOverlaps(all []placedRange) error {
 	}
 	return nil
 }
+
+// WholeSubnet tells whether r is what its subnet alone stands for in a
+// configuration.
+func WholeSubnet(r record.Range) bool {
+	start, end, err := rangeText{}.bounds(r.Subnet)
+	return err == nil && r.Start == start && r.End == end
+}

@@ -162,5 +162,5 @@ func listSets(sets []record.RangeSet) string {
 	for i, set := range sets {
 		texts[i] = set.String()
 	}
-	return strings.Join(texts, "; ")
+	return short(strings.Join(texts, "; "))
 }

@@ -4,6 +4,7 @@ import (
 	"net"
 
 	"github.com/containernetworking/cni/pkg/types"
+	"github.com/containernetworking/cni/pkg/version"
 )
 
 // routes reads ipam.routes, in full whatever the version of the configuration.
@@ -46,4 +47,17 @@ func (d *decoder) route(o object) *types.Route {
 		route.Scope = &scope
 	}
 	return route
+}
+
+// routesFor returns the routes for the result. Before 1.1.0 a route has no
+// more than a destination and a gateway.
+func routesFor(cfg *Config) []*types.Route {
+	if full, err := version.GreaterThanOrEqualTo(cfg.CNIVersion, "1.1.0"); err == nil && full {
+		return cfg.Routes
+	}
+	routes := make([]*types.Route, len(cfg.Routes))
+	for i, r := range cfg.Routes {
+		routes[i] = &types.Route{Dst: r.Dst, GW: r.GW}
+	}
+	return routes
 }

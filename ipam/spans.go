@@ -1,7 +1,9 @@
 package ipam
 
 import (
+	"math/big"
 	"net/netip"
+	"slices"
 
 	"github.com/bolt-local/bolt-local/store/record"
 )
@@ -12,39 +14,78 @@ type span struct {
 	rng    int // index of the range in its set
 }
 
-// spans lists what may be given out of set, in its order: its ranges without
-// their exclusions and without any gateway.
-func spans(set record.RangeSet, gateways []netip.Addr) []span {
-	var all []span
-	for i, r := range set {
-		rest := []span{{r.Start, r.End, i}}
-		for _, p := range r.Exclude {
-			rest = without(rest, p.Masked().Addr(), lastAddr(p))
-		}
-		for _, gw := range gateways {
-			rest = without(rest, gw, gw)
-		}
-		all = append(all, rest...)
+// pool is a range set and what may be given out of it, in its order.
+type pool struct {
+	set  record.RangeSet
+	list []span
+}
+
+func pools(sets []record.RangeSet) []pool {
+	gws := gateways(sets)
+	all := make([]pool, len(sets))
+	for i, set := range sets {
+		all[i] = pool{set, spans(set, gws)}
 	}
 	return all
 }
 
-// without cuts the addresses from lo to hi out of list.
-func without(list []span, lo, hi netip.Addr) []span {
-	var rest []span
-	for _, s := range list {
-		if lo.BitLen() != s.lo.BitLen() || hi.Less(s.lo) || s.hi.Less(lo) {
-			rest = append(rest, s)
-			continue
+// spans lists what may be given out of set, in its order: its ranges without
+// their exclusions and without any gateway. gateways are sorted.
+func spans(set record.RangeSet, gateways []netip.Addr) []span {
+	var all []span
+	for i, r := range set {
+		holes := holesIn(r, gateways)
+		at := r.Start
+		for _, h := range holes {
+			if at.Less(h.lo) {
+				all = append(all, span{at, h.lo.Prev(), i})
+			}
+			if !h.hi.Less(at) {
+				at = h.hi.Next() // the zero Addr behind the last of all addresses
+			}
+			if !at.IsValid() {
+				break
+			}
 		}
-		if s.lo.Less(lo) {
-			rest = append(rest, span{s.lo, lo.Prev(), s.rng})
-		}
-		if hi.Less(s.hi) {
-			rest = append(rest, span{hi.Next(), s.hi, s.rng})
+		if at.IsValid() && !r.End.Less(at) {
+			all = append(all, span{at, r.End, i})
 		}
 	}
-	return rest
+	return all
+}
+
+// holesIn lists what may not be given out of r, cut to r, by its first address.
+func holesIn(r record.Range, gateways []netip.Addr) []span {
+	var holes []span
+	for _, p := range r.Exclude {
+		lo, hi := p.Masked().Addr(), lastAddr(p)
+		if lo.BitLen() == r.Start.BitLen() && !hi.Less(r.Start) && !r.End.Less(lo) {
+			holes = append(holes, span{lo: maxAddr(lo, r.Start), hi: minAddr(hi, r.End)})
+		}
+	}
+	first, _ := slices.BinarySearchFunc(gateways, r.Start, netip.Addr.Compare)
+	for _, gw := range gateways[first:] {
+		if !r.Contains(gw) {
+			break
+		}
+		holes = append(holes, span{lo: gw, hi: gw})
+	}
+	slices.SortFunc(holes, func(a, b span) int { return a.lo.Compare(b.lo) })
+	return holes
+}
+
+func minAddr(a, b netip.Addr) netip.Addr {
+	if b.Less(a) {
+		return b
+	}
+	return a
+}
+
+func maxAddr(a, b netip.Addr) netip.Addr {
+	if a.Less(b) {
+		return b
+	}
+	return a
 }
 
 // after turns list so that it begins behind the address last and ends with it.
@@ -74,7 +115,8 @@ func after(list []span, set record.RangeSet, last netip.Addr) []span {
 	return append(behind, upTo...)
 }
 
-// gateways lists the gateways of all range sets; none of them is given out.
+// gateways lists the gateways of all range sets, sorted; none of them is given
+// out.
 func gateways(sets []record.RangeSet) []netip.Addr {
 	var all []netip.Addr
 	for _, set := range sets {
@@ -84,5 +126,24 @@ func gateways(sets []record.RangeSet) []netip.Addr {
 			}
 		}
 	}
-	return all
+	slices.SortFunc(all, netip.Addr.Compare)
+	return slices.Compact(all)
+}
+
+// inSpans tells whether addr is in one of list.
+func inSpans(list []span, addr netip.Addr) bool {
+	return slices.ContainsFunc(list, func(s span) bool {
+		return addr.BitLen() == s.lo.BitLen() && !addr.Less(s.lo) && !s.hi.Less(addr)
+	})
+}
+
+// addressCount adds up the addresses in list.
+func addressCount(list []span) *big.Int {
+	n := new(big.Int)
+	for _, s := range list {
+		lo, hi := new(big.Int).SetBytes(s.lo.AsSlice()), new(big.Int).SetBytes(s.hi.AsSlice())
+		n.Add(n, hi.Sub(hi, lo))
+		n.Add(n, big.NewInt(1))
+	}
+	return n
 }

@@ -1,9 +1,5 @@
 package ipam
 
-import (
-	"github.com/bolt-local/bolt-local/store/record"
-)
-
 // Status tells whether an ADD could be served. It writes nothing. Its error is
 // code 50 where an ADD must fail; a lock that is not had in time is no reason.
 func (p *Plugin) Status(call Call) error {
@@ -13,7 +9,7 @@ func (p *Plugin) Status(call Call) error {
 	}
 	cfg.LockTimeout = min(cfg.LockTimeout, ReadTimeout)
 	state := p.Open(cfg)
-	err = state.View(cfg.Network, func(r Reader) error { return p.exhausted(cfg, r) })
+	err = state.View(cfg.Network, func(r Reader) error { return p.checkFree(cfg, r) })
 	if err == nil {
 		err = state.Writable(cfg.Network)
 	}
@@ -23,9 +19,9 @@ func (p *Plugin) Status(call Call) error {
 	return Errorf(CodeUnavailable, "%w", err)
 }
 
-// exhausted reports the first range set that has no address for an ADD. Free
-// is also what an ADD could take back.
-func (p *Plugin) exhausted(cfg *Config, r Reader) error {
+// checkFree reports the first range set that has no address for an ADD. Free is
+// also what an ADD could take back.
+func (p *Plugin) checkFree(cfg *Config, r Reader) error {
 	if cfg.StatusIgnoresExhaustion {
 		return nil
 	}
@@ -36,28 +32,21 @@ func (p *Plugin) exhausted(cfg *Config, r Reader) error {
 			return err
 		}
 	}
-	for _, set := range sets {
-		free, err := p.hasFree(r, sets, set)
+	for _, from := range pools(sets) {
+		_, free, err := p.firstFree(r, from.list)
 		if err != nil {
 			return err
 		}
-		if !free {
-			held, err := countHeld(r, set)
-			if err != nil {
-				return err
-			}
-			return Errorf(CodeUnavailable, "no IP addresses available in range set: %s of network %s: %d held", set, cfg.Network, held)
+		if free {
+			continue
+		}
+		dead, err := p.deadIn(r, from.list)
+		if err != nil {
+			return err
+		}
+		if len(dead) == 0 {
+			return p.exhausted(CodeUnavailable, r, cfg.Network, from.set)
 		}
 	}
 	return nil
-}
-
-func (p *Plugin) hasFree(r Reader, sets []record.RangeSet, set record.RangeSet) (bool, error) {
-	list := spans(set, gateways(sets))
-	_, free, err := p.firstFree(r, list)
-	if free || err != nil {
-		return free, err
-	}
-	dead, err := p.deadIn(r, list)
-	return len(dead) > 0, err
 }

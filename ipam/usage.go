@@ -2,7 +2,6 @@ package ipam
 
 import (
 	"math/big"
-	"net/netip"
 	"slices"
 
 	"github.com/bolt-local/bolt-local/store/record"
@@ -56,11 +55,9 @@ func (s SetUsage) Percent() int {
 // epoch is the number of this boot.
 func (p *Plugin) Usage(epoch uint64, sets []record.RangeSet, allocations []record.Allocation) Usage {
 	u := Usage{Sets: make([]SetUsage, len(sets))}
-	gws := gateways(sets)
-	givable := make([][]span, len(sets))
-	for i, set := range sets {
-		givable[i] = spans(set, gws)
-		u.Sets[i] = SetUsage{Set: set, Size: addressCount(givable[i])}
+	from := pools(sets)
+	for i, p := range from {
+		u.Sets[i] = SetUsage{Set: p.set, Size: addressCount(p.list)}
 	}
 	for _, a := range allocations {
 		if p.Stale(epoch, a) {
@@ -72,7 +69,7 @@ func (p *Plugin) Usage(epoch uint64, sets []record.RangeSet, allocations []recor
 		if gone {
 			u.Gone = append(u.Gone, a)
 		}
-		i := slices.IndexFunc(givable, func(list []span) bool { return inSpans(list, a.Addr) })
+		i := slices.IndexFunc(from, func(p pool) bool { return inSpans(p.list, a.Addr) })
 		switch {
 		case i >= 0:
 			u.Sets[i].Held++
@@ -84,28 +81,4 @@ func (p *Plugin) Usage(epoch uint64, sets []record.RangeSet, allocations []recor
 		}
 	}
 	return u
-}
-
-// WholeSubnet tells whether r is what its subnet alone stands for in a
-// configuration.
-func WholeSubnet(r record.Range) bool {
-	start, end, err := rangeText{}.bounds(r.Subnet)
-	return err == nil && r.Start == start && r.End == end
-}
-
-func inSpans(list []span, addr netip.Addr) bool {
-	return slices.ContainsFunc(list, func(s span) bool {
-		return addr.BitLen() == s.lo.BitLen() && !addr.Less(s.lo) && !s.hi.Less(addr)
-	})
-}
-
-// addressCount adds up the addresses in list.
-func addressCount(list []span) *big.Int {
-	n := new(big.Int)
-	for _, s := range list {
-		lo, hi := new(big.Int).SetBytes(s.lo.AsSlice()), new(big.Int).SetBytes(s.hi.AsSlice())
-		n.Add(n, hi.Sub(hi, lo))
-		n.Add(n, big.NewInt(1))
-	}
-	return n
 }

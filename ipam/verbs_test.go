@@ -89,6 +89,7 @@ func TestCheck(t *testing.T) {
 		"the ranges have changed since":    {"a", with(conf(`"subnet":"10.7.0.0/24"`), "prevResult", prev("10.0.0.2/24", "fd00::2/64")), 0},
 		"a broken configuration":           {"a", with(conf(`"subnet":"junk"`), "prevResult", prev("10.0.0.2/24", "fd00::2/64")), 0},
 		"prevResult that is none":          {"a", with(held, "prevResult", map[string]any{"ips": "x"}), ipam.CodeDecode},
+		"prevResult with an empty entry":   {"a", with(held, "prevResult", map[string]any{"cniVersion": "1.0.0", "ips": []any{nil}}), ipam.CodeDecode},
 		"nothing recorded and no previous": {"z", held, ipam.CodeNothingAllocated},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -139,6 +140,8 @@ func TestGC(t *testing.T) {
 		"no key":                        {gcConf("x", 1), ipam.CodeConfig, "[a b c]"},
 		"not a list":                    {gcConf(key, "a"), ipam.CodeConfig, "[a b c]"},
 		"an entry without an ifname":    {gcConf(key, []any{map[string]any{"containerID": "a"}}), ipam.CodeConfig, "[a b c]"},
+		"a dataDir that is none":        {with(`{"cniVersion":"1.1.0","name":"n","type":"bridge","ipam":{"dataDir":5}}`, key, attachments()), ipam.CodeDecode, "[a b c]"},
+		"ipam that is none":             {with(`{"cniVersion":"1.1.0","name":"n","type":"bridge","ipam":["x"]}`, key, attachments()), ipam.CodeDecode, "[a b c]"},
 		"disableGC":                     {with(gcConf(key, attachments()), "disableGC", true), 0, "[a b c]"},
 		"the same id, another ifname":   {gcConf(key, []any{map[string]any{"containerID": "a", "ifname": "net1"}}), 0, "[]"},
 		"as a delegate":                 {with(conf(net24), key, attachments("a")), 0, "[a]"},

@@ -34,7 +34,7 @@ func (s State) Update(verb ipam.Verb, network string, fn func(ipam.Tx) error) er
 	}
 	return cniError(s.Store.Update(op, func(tx *store.Tx) error {
 		n := tx.Network(network)
-		if verb == ipam.VerbAdd && !n.Exists() {
+		if verb == ipam.VerbAdd {
 			if err := s.refuseReservations(network); err != nil {
 				return err
 			}
@@ -48,12 +48,7 @@ func (s State) Writable(network string) error {
 	if err := s.Store.Writable(); err != nil {
 		return cniError(err)
 	}
-	return cniError(s.Store.Read(func(tx *store.Tx) error {
-		if tx.Network(network).Exists() {
-			return nil
-		}
-		return s.refuseReservations(network)
-	}))
+	return s.refuseReservations(network)
 }
 
 // refuseReservations fails where host-local has reservations of a network. With
@@ -71,13 +66,13 @@ func (s State) refuseReservations(network string) error {
 	return nil
 }
 
-// cniError gives the store's errors their CNI codes. Errors that have one pass
-// unchanged.
+// cniError gives the store's errors their CNI codes. All others that have one
+// pass unchanged.
 func cniError(err error) error {
 	var known *types.Error
 	switch {
-	case err == nil, errors.As(err, &known):
-		return err
+	case err == nil:
+		return nil
 	case errors.Is(err, store.ErrLocked):
 		return ipam.Errorf(ipam.CodeTryAgain, "%w", err)
 	case errors.Is(err, store.ErrDamaged):
@@ -86,6 +81,8 @@ func cniError(err error) error {
 		return ipam.Errorf(ipam.CodeForeignFormat, "%w", err)
 	case errors.Is(err, store.ErrNoSpace):
 		return ipam.Errorf(ipam.CodeIO, "%w: %w", ipam.ErrNoSpace, err)
+	case errors.As(err, &known) && known.Code != types.ErrInternal:
+		return err
 	}
 	return ipam.Errorf(ipam.CodeIO, "%w", err)
 }

@@ -58,7 +58,7 @@ func (s *System) Dead(ns record.NetNS) bool {
 	if ns.Inode == 0 || ns.Path == "" || ns.MountNS == 0 {
 		return false
 	}
-	if mnt, err := namespaceInode("/proc/self/ns/mnt"); err != nil || mnt != ns.MountNS {
+	if s.Elsewhere(ns) {
 		return false
 	}
 	inode, err := namespaceInode(ns.Path)
@@ -73,6 +73,13 @@ func (s *System) Dead(ns record.NetNS) bool {
 		s.inUse, s.scanErr = scanProcesses("/proc")
 	}
 	return s.scanErr == nil && !s.inUse[ns.Inode]
+}
+
+// Elsewhere tells whether the recorded path has its meaning in another mount
+// namespace than this one, or in one that cannot be told.
+func (s *System) Elsewhere(ns record.NetNS) bool {
+	mnt, err := namespaceInode("/proc/self/ns/mnt")
+	return err != nil || mnt != ns.MountNS
 }
 
 // Unsure is why Dead could not tell for some, nil if there was no such.

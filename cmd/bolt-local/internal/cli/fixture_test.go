@@ -21,10 +21,14 @@ const boot = 2 // the number of the running boot
 // namespaces are the living ones: path to inode. What is not among them is gone.
 type namespaces map[string]uint64
 
+// elsewhere is a mount namespace other than the test's.
+const elsewhere = 77
+
 func (n namespaces) Identify(path string) record.NetNS { return record.NetNS{Path: path} }
 func (n namespaces) IsOwn(record.NetNS) bool           { return false }
 func (n namespaces) Alive(ns record.NetNS) bool        { return ns.Inode != 0 && n[ns.Path] == ns.Inode }
 func (n namespaces) Unsure() error                     { return nil }
+func (n namespaces) Elsewhere(ns record.NetNS) bool    { return ns.MountNS == elsewhere }
 func (n namespaces) Dead(ns record.NetNS) bool         { return ns.Inode != 0 && n[ns.Path] != ns.Inode }
 
 func testPlugin() *ipam.Plugin { return &ipam.Plugin{Namespaces: namespaces{"/ns/alive": 1}} }

@@ -143,13 +143,26 @@ func (s *sweeper) selector(network string) ipam.Selector {
 			return "its network namespace is gone", s.plugin.Namespaces.Dead(h.NetNS)
 		}
 		why, free := s.unlisted(epoch, a, h)
-		if free && s.plugin.Namespaces.Alive(h.NetNS) {
-			s.keep(fmt.Sprintf("network %s: kept %s of container %s, ifname %s: it is not in the list, but its network namespace %s is alive",
-				network, a.Addr, h.ContainerID, orElse(h.IfName, "?"), h.NetNS.Path))
+		if inUse := mayLive(s.plugin, epoch, a, h); free && inUse != "" {
+			s.keep(fmt.Sprintf("network %s: kept %s of container %s, ifname %s: it is not in the list, but %s",
+				network, a.Addr, h.ContainerID, orElse(h.IfName, "?"), inUse))
 			return "", false
 		}
 		return why, free
 	}
+}
+
+// mayLive says why a holder's pod may still use the address, "" if it does not.
+// From another mount namespace, such as that of a debug container, nothing can
+// be told by the path.
+func mayLive(plugin *ipam.Plugin, epoch uint64, a record.Allocation, h record.Holder) string {
+	switch {
+	case plugin.Namespaces.Alive(h.NetNS):
+		return "its network namespace " + h.NetNS.Path + " is alive"
+	case h.NetNS.Inode != 0 && !plugin.Stale(epoch, a) && plugin.Namespaces.Elsewhere(h.NetNS):
+		return "whether its network namespace " + h.NetNS.Path + " is alive cannot be told from this mount namespace"
+	}
+	return ""
 }
 
 func (s *sweeper) keep(line string) {

@@ -101,7 +101,9 @@ func (a *app) release(t target) error {
 		return t.nothingHeld(alike)
 	}
 	for _, f := range freed {
-		fmt.Fprintln(a.out, printable(f.String()))
+		if _, err := fmt.Fprintln(a.out, printable(f.String())); err != nil {
+			return fmt.Errorf("freed, but not printed: %w", err)
+		}
 	}
 	return nil
 }
@@ -119,9 +121,9 @@ func (a *app) releaseIn(tx ipam.Tx, t target) (freed []ipam.Freed, alike []strin
 			if !t.matches(alloc.Addr, h) {
 				return "", false
 			}
-			if !t.force && living == nil && a.plugin.Namespaces.Alive(h.NetNS) {
-				living = fmt.Errorf("%s of container %s, ifname %s is in use, its network namespace %s is alive: stop its pod, or add --force; nothing was freed",
-					alloc.Addr, h.ContainerID, orElse(h.IfName, "?"), h.NetNS.Path)
+			if inUse := mayLive(a.plugin, tx.Epoch(), alloc, h); inUse != "" && !t.force && living == nil {
+				living = fmt.Errorf("%s of container %s, ifname %s may be in use, %s: stop its pod, or add --force; nothing was freed",
+					alloc.Addr, h.ContainerID, orElse(h.IfName, "?"), inUse)
 			}
 			return "released by hand", true
 		})

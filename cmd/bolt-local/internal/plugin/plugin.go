@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/containernetworking/cni/pkg/skel"
 	"github.com/containernetworking/cni/pkg/types"
@@ -56,7 +57,17 @@ func fail(err *types.Error) int {
 	return 1
 }
 
-func warn(line string) { fmt.Fprintln(os.Stderr, "bolt-local: "+line) }
+// warn writes one line to stderr, which runtimes put into their log. Names of
+// pods come from CNI_ARGS and may have anything in them.
+func warn(line string) {
+	line = strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return '?'
+		}
+		return r
+	}, strings.ReplaceAll(line, "\n", "; "))
+	fmt.Fprintln(os.Stderr, "bolt-local: "+line)
+}
 
 func newPlugin(writer string, parent int) *ipam.Plugin {
 	return &ipam.Plugin{
@@ -104,7 +115,10 @@ func (v verbs) add(args *skel.CmdArgs) error {
 	if err != nil {
 		return err
 	}
-	return result.Print()
+	if err := result.Print(); err != nil {
+		return ipam.Errorf(ipam.CodeIO, "printing the result: %w", err)
+	}
+	return nil
 }
 
 func (v verbs) del(args *skel.CmdArgs) error    { return v.plugin.Del(v.call(args)) }

@@ -1,5 +1,5 @@
-// Package startup makes the process start sooner. It imports nothing, so that
-// it is initialized before what it is for.
+// Package startup makes the process start sooner. It imports the runtime
+// alone, so that it is initialized before what it is for.
 package startup
 
 import "runtime"

@@ -1,0 +1,98 @@
+package ipam
+
+import (
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/bolt-local/bolt-local/store/record"
+)
+
+// firstFree looks through list in its order.
+func (p *Plugin) firstFree(r Reader, list []span) (netip.Addr, bool, error) {
+	for _, s := range list {
+		addr, ok, err := r.FirstFree(s.lo, s.hi, func(a record.Allocation) bool { return p.Stale(r.Epoch(), a) })
+		if ok || err != nil {
+			return addr, ok, err
+		}
+	}
+	return netip.Addr{}, false, nil
+}
+
+// deadIn lists the allocations in list whose namespaces are certainly gone.
+func (p *Plugin) deadIn(r Reader, list []span) ([]record.Allocation, error) {
+	var dead []record.Allocation
+	err := r.Each(func(alloc record.Allocation) error {
+		if inSpans(list, alloc.Addr) && p.dead(alloc) {
+			dead = append(dead, alloc)
+		}
+		return nil
+	})
+	return dead, err
+}
+
+// exhausted says that a range set has no address to give, and how many are held.
+func (p *Plugin) exhausted(code uint, r Reader, network string, set record.RangeSet) error {
+	held, err := countHeld(r, set)
+	if err != nil {
+		return err
+	}
+	why := ""
+	if unsure := p.Namespaces.Unsure(); unsure != nil {
+		why = "; " + unsure.Error()
+	}
+	return Errorf(code, "no IP addresses available in range set: %s of network %s: %d held; see `bolt-local dump`%s", short(set.String()), network, held, why)
+}
+
+// short cuts a list of ranges for a message.
+func short(text string) string {
+	const longest = 300
+	if len(text) <= longest {
+		return text
+	}
+	return text[:longest] + "…"
+}
+
+// inSets tells whether addr lies in one of the ranges.
+func inSets(sets []record.RangeSet, addr netip.Addr) bool {
+	return slices.ContainsFunc(sets, func(s record.RangeSet) bool { _, ok := s.RangeOf(addr); return ok })
+}
+
+// countHeld counts the allocations in the ranges of set.
+func countHeld(r Reader, set record.RangeSet) (int, error) {
+	n := 0
+	err := r.Each(func(alloc record.Allocation) error {
+		if _, ok := set.RangeOf(alloc.Addr); ok {
+			n++
+		}
+		return nil
+	})
+	return n, err
+}
+
+// release removes the holders that drop selects from an allocation.
+func release(tx Tx, alloc record.Allocation, drop func(record.Holder) bool) error {
+	return Settle(tx, alloc.Without(drop))
+}
+
+// describe names the holders of an allocation for a message.
+func describe(a record.Allocation) string {
+	text := ""
+	for i, h := range a.Holders {
+		if i > 0 {
+			text += " and "
+		}
+		ifname := h.IfName
+		if ifname == "" {
+			ifname = "?"
+		}
+		text += "container " + h.ContainerID + ", ifname " + ifname
+		if h.Pod.Name != "" {
+			text += ", pod " + h.Pod.Namespace + "/" + h.Pod.Name
+		}
+		if !h.AllocatedAt.IsZero() {
+			text += ", since " + h.AllocatedAt.UTC().Format(time.RFC3339)
+		}
+	}
+	return text
+}
