@@ -119,6 +119,9 @@ func Sweep(state State, verb Verb, network string, sel Selector) ([]Freed, error
 	}
 }
 
+// errEnough ends a walk over the allocations early.
+var errEnough = errors.New("enough")
+
 // sweepBatch frees the holders of up to limit addresses, of all with 0.
 func sweepBatch(state State, verb Verb, network string, sel Selector, limit int) ([]Freed, error) {
 	var freed []Freed
@@ -127,7 +130,7 @@ func sweepBatch(state State, verb Verb, network string, sel Selector, limit int)
 		var changed []record.Allocation
 		err := tx.Each(func(a record.Allocation) error {
 			if limit > 0 && len(changed) == limit {
-				return nil
+				return errEnough
 			}
 			rest, off := Select(network, tx.Epoch(), a, sel)
 			if len(off) > 0 {
@@ -136,7 +139,7 @@ func sweepBatch(state State, verb Verb, network string, sel Selector, limit int)
 			}
 			return nil
 		})
-		if err != nil {
+		if err != nil && !errors.Is(err, errEnough) {
 			return err
 		}
 		for _, rest := range changed {

@@ -2,10 +2,13 @@ package ipam_test
 
 import (
 	"fmt"
+	"net/netip"
 	"os"
 	"testing"
 
 	"github.com/bolt-local/bolt-local/ipam"
+	"github.com/bolt-local/bolt-local/migrate"
+	"github.com/bolt-local/bolt-local/store/record"
 )
 
 func TestDelGoesByAttachmentWhateverTheConfigurationSays(t *testing.T) {
@@ -251,4 +254,46 @@ func TestTheChainedRolePassesThrough(t *testing.T) {
 	}
 	wantCode(t, n.plugin().Check(n.call("a", with(chained, "prevResult", prev("10.0.0.3/24")))), ipam.CodeCheckMismatch)
 	wantCode(t, n.plugin().Check(n.call("a", chained)), ipam.CodeConfig)
+}
+
+// tight is a disk with room for few changes in a transaction.
+type tight struct {
+	ipam.State
+	batches int
+}
+
+type tightTx struct {
+	ipam.Tx
+	deletes int
+}
+
+func (tx *tightTx) Delete(addr netip.Addr) error {
+	if tx.deletes++; tx.deletes > 16 {
+		return ipam.Errorf(ipam.CodeIO, "committing: %w", ipam.ErrNoSpace)
+	}
+	return tx.Tx.Delete(addr)
+}
+
+func (s *tight) Update(verb ipam.Verb, network string, fn func(ipam.Tx) error) error {
+	s.batches++
+	return s.State.Update(verb, network, func(tx ipam.Tx) error { return fn(&tightTx{Tx: tx}) })
+}
+
+func TestSweepGoesOnInSmallBatchesOnAFullDisk(t *testing.T) {
+	n := newNode(t.TempDir())
+	for i := range 50 {
+		mustAdd(t, n, fmt.Sprint("a", i), conf(net24))
+	}
+	state := &tight{State: migrate.State{Store: n.store}}
+	keep := []record.Attachment{{ContainerID: "a7", IfName: "eth0"}}
+	freed, err := ipam.Sweep(state, ipam.VerbGC, "n", ipam.KeepOnly(keep))
+	if err != nil || len(freed) != 49 {
+		t.Errorf("freed %d, %v", len(freed), err)
+	}
+	if got := n.held(t); len(got) != 1 || got["10.0.0.9"] != "a7" {
+		t.Errorf("held = %v", got)
+	}
+	if state.batches < 5 { // the one that failed, and four
+		t.Errorf("%d transactions", state.batches)
+	}
 }

@@ -85,6 +85,7 @@ func lockAndWait(t *testing.T, path string, start func(), done <-chan error) (un
 
 func TestALockFileThatIsReplacedUnderAWaiterIsTakenAgain(t *testing.T) {
 	n := newNodeWith(t, 1)
+	n.opts.LockTimeout = time.Minute
 	lock := n.file(LockFile)
 	var released atomic.Bool
 	done := make(chan error, 1)
@@ -124,6 +125,7 @@ func TestADirectoryThatIsRemovedUnderAWaiterIsANewNode(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := newNodeWith(t, 3)
+			n.opts.LockTimeout = time.Minute
 			done := make(chan error, 1)
 			unlock := lockAndWait(t, n.file(LockFile), func() { go func() { done <- n.update(c.op, c.fn) }() }, done)
 			if err := os.RemoveAll(n.dir); err != nil {

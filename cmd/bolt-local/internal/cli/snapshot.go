@@ -34,10 +34,23 @@ type network struct {
 // all, that is an error; what is wrong with its content is the snapshot's
 // problem.
 func (a *app) load(only string) (snapshot, error) {
+	return a.loadChecked(only, func(*store.Tx) error { return nil })
+}
+
+// loadVerified is load for whoever wants to know whether all is well: it holds
+// both indexes against each other.
+func (a *app) loadVerified(only string) (snapshot, error) {
+	return a.loadChecked(only, (*store.Tx).Verify)
+}
+
+func (a *app) loadChecked(only string, check func(*store.Tx) error) (snapshot, error) {
 	st := a.store(ipam.ReadTimeout)
 	snap := snapshot{path: st.Path(), boots: map[uint64]string{}}
 	err := st.ReadAny(func(tx *store.Tx) error {
 		snap.exists, snap.format, snap.epoch, snap.problem = tx.Exists(), tx.Format(), tx.Epoch(), tx.Problem()
+		if snap.problem == nil {
+			snap.problem = check(tx)
+		}
 		for _, name := range tx.Networks() {
 			if only == "" || only == name {
 				snap.copyNetwork(tx, name)

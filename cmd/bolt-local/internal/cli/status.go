@@ -71,7 +71,7 @@ where the checkpoint has a problem.`,
 	only := a.networkFlag(cmd, "show this `network` alone")
 	form := outputFlag(cmd, outputTable, outputJSON, outputPrometheus)
 	return a.command(cmd, func(*cobra.Command) error {
-		snap, err := a.load(*only)
+		snap, err := a.loadVerified(*only)
 		if err != nil {
 			return err
 		}
