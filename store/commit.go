@@ -67,7 +67,7 @@ func (s *Store) commit(db *bolt.DB, t *Tx, op Op, j journalState) error {
 	id, inUse := uint64(t.bolt.ID()), t.bolt.Size()
 	if err := s.commitBolt(t.bolt); err != nil {
 		s.leaveUndo(t, id)
-		return fmt.Errorf("committing to %s: %w", s.Path(), noSpace(err))
+		return fmt.Errorf("committing to %s: %w; nothing was changed", s.Path(), noSpace(err))
 	}
 	s.tellJournal(db, t, op, j, id, inUse)
 	w := witness{BootID: t.epochs.newestBoot, Checkpoint: t.format.ID, Tx: id}

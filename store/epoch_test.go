@@ -2,7 +2,10 @@ package store
 
 import (
 	"errors"
+	"syscall"
 	"testing"
+
+	bolt "go.etcd.io/bbolt"
 
 	"github.com/bolt-local/bolt-local/store/record"
 )
@@ -110,5 +113,29 @@ func TestANodeWithoutBootIDsWorks(t *testing.T) {
 	n.add("10.0.0.3", "b")
 	if _, of := n.epochs(); of["10.0.0.2"] != 1 || of["10.0.0.3"] != 1 {
 		t.Errorf("records %v", of)
+	}
+}
+
+// A DEL of what is not there must not stick a pod because a full disk has no
+// room for the new epoch.
+func TestUpkeepAloneDoesNotFailOnAFullDisk(t *testing.T) {
+	n := newNode(t)
+	n.add("10.0.0.2", "a")
+	n.boot = "boot-002"
+	n.commitBolt = func(tx *bolt.Tx) error { return errors.Join(tx.Rollback(), syscall.ENOSPC) }
+	n.del("10.0.0.77")
+	if len(n.warn) == 0 {
+		t.Error("nothing was said")
+	}
+	if err := n.update(opDel, func(net *Network) error { return net.Delete(ip("10.0.0.2")) }); !errors.Is(err, ErrNoSpace) {
+		t.Errorf("a DEL that has something to write: %v", err)
+	}
+	if err := n.update(opAdd, func(*Network) error { return nil }); !errors.Is(err, ErrNoSpace) {
+		t.Errorf("an ADD: %v", err)
+	}
+	n.commitBolt = (*bolt.Tx).Commit
+	n.del("10.0.0.77")
+	if current, _ := n.epochs(); current != 2 {
+		t.Errorf("current = %d, want 2", current)
 	}
 }

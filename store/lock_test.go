@@ -111,7 +111,11 @@ func TestALockFileThatIsReplacedUnderAWaiterIsTakenAgain(t *testing.T) {
 	if got := n.held(); len(got) != 2 || got["10.0.0.2"] != "a" {
 		t.Errorf("held = %v", got)
 	}
-	n.add("10.0.0.3", "b") // neither lock is kept
+	for _, path := range []string{lock, lock + ".away"} {
+		if free, err := flock.New(path).TryLock(); !free || err != nil {
+			t.Errorf("the lock on %s is kept: %v", path, err)
+		}
+	}
 }
 
 func TestADirectoryThatIsRemovedUnderAWaiterIsANewNode(t *testing.T) {

@@ -173,7 +173,7 @@ func syncDir(dir string) error {
 // to that.
 func noSpace(err error) error {
 	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
-		return fmt.Errorf("%w: %w", ErrNoSpace, err)
+		return fmt.Errorf("%w (%w): free disk space", ErrNoSpace, err)
 	}
 	return err
 }

@@ -14,6 +14,7 @@ import (
 const (
 	roomPages      = 8
 	roomPagesTight = 4         // where less than tightSpace is free
+	smallFile      = 8         // pages in use up to which there is no tight room: the first ADD makes buckets, and would use it up itself
 	tightSpace     = 128 << 10 // bytes
 	growChunk      = 64 << 10  // bytes beyond the room, so that not every ADD grows the file
 )
@@ -35,7 +36,7 @@ func makeRoom(f *os.File, p pages) error {
 		err = allocate(f, want)
 	}
 	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
-		if tight := (int64(p.highWater) + roomPagesTight) * p.size; spaceLeft(f) < tightSpace {
+		if tight := (int64(p.highWater) + roomPagesTight) * p.size; p.highWater > smallFile && spaceLeft(f) < tightSpace {
 			if have >= tight {
 				return nil
 			}

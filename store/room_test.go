@@ -214,7 +214,40 @@ func TestTheFirstAddOnAFullDiskLeavesANodeThatWorks(t *testing.T) {
 	}
 }
 
-// What an ADD leaves is enough for the DELs after it.
+// trim cuts the file off behind the pages in use, and returns their length in
+// bytes.
+func (n *node) trim() int64 {
+	n.t.Helper()
+	p, err := n.inspectFile(false)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	used := int64(p.highWater) * p.size
+	if err := os.Truncate(n.Path(), used); err != nil {
+		n.t.Fatal(err)
+	}
+	return used
+}
+
+func TestOnlyAnAddMakesRoom(t *testing.T) {
+	n := newNodeWith(t, 20)
+	used := n.trim()
+	if err := n.update(opDel, func(net *Network) error { return net.Delete(ip(addrAt(0))) }); err != nil {
+		t.Fatal(err)
+	}
+	if length, _ := sizes(t, n.Path()); length != used {
+		t.Errorf("a DEL has grown the file from %d to %d bytes", used, length)
+	}
+	used = n.trim()
+	n.add(addrAt(0), "d")
+	want := used + roomPages*int64(os.Getpagesize()) + growChunk
+	if length, allocated := sizes(t, n.Path()); length != want || allocated < want {
+		t.Errorf("after an ADD: length %d, allocated %d, want %d", length, allocated, want)
+	}
+}
+
+// What an ADD leaves is enough for all DELs after it, also for those of a node
+// that has had many pods.
 func TestADelNeverGrowsTheFile(t *testing.T) {
 	const count = 200
 	n := newNode(t)

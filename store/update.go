@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+	bolt "go.etcd.io/bbolt"
 	"golang.org/x/sys/unix"
 )
 
@@ -153,14 +154,30 @@ func (s *Store) attempt(db boltFile, op Op, bootID string, p pages, fn func(*Tx)
 			return nil, false, err
 		}
 	}
-	upkeep = len(t.changes) > 0
+	due := len(t.changes)
+	upkeep = due > 0
 	if err := fn(t); err != nil {
 		return err, upkeep, nil
 	}
-	if len(t.changes) == 0 {
+	switch {
+	case len(t.changes) == 0:
 		return nil, false, nil
+	case len(t.changes) == due && !op.Creates:
+		return nil, upkeep, s.commitUpkeep(db.DB, t, op, journal)
 	}
 	return nil, upkeep, s.commit(db.DB, t, op, journal)
+}
+
+// commitUpkeep is for a call that had nothing to write itself, such as the DEL
+// of what is not there: it must not fail because a full disk has no room for
+// what can wait for the next call.
+func (s *Store) commitUpkeep(db *bolt.DB, t *Tx, op Op, j journalState) error {
+	err := s.commit(db, t, op, j)
+	if errors.Is(err, ErrNoSpace) {
+		s.opts.Warn(err.Error())
+		return nil
+	}
+	return err
 }
 
 // beginEpoch gives a boot id that was never seen its number, and the records

@@ -31,7 +31,7 @@ func TestAFullDiskRefusesADDAndStillFreesAddresses(t *testing.T) {
 		return
 	}
 	binary := testenv.Binary(t, lab.BoltLocal)
-	for _, kib := range []int64{64, 128, 256} {
+	for _, kib := range []int64{48, 52, 56, 60, 64, 128, 256} {
 		t.Run(fmt.Sprintf("%d KiB", kib), func(t *testing.T) {
 			d := newDisk(t, kib<<10)
 			n := network{name: "full", subnet: "10.94.0.0/20", dataDir: filepath.Join(d.dir, "data"), binary: binary}
@@ -80,6 +80,7 @@ func (n network) addUntilRefused(t *testing.T, prefix string) map[string]netip.A
 			t.Errorf("ADD was refused with code %d: %s\nwant code %d, naming %s and saying to free disk space",
 				reply.ErrorCode(), text, types.ErrIOFailure, n.dataDir)
 		}
+		n.run(t, n.call("DEL", call.ContainerID)) // as runtimes do after an ADD that failed
 		return held
 	}
 	t.Fatalf("%d ADDs, and the disk is not full", tooManyAdds)

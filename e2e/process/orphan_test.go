@@ -102,6 +102,10 @@ func (n network) lockFile() string { return filepath.Join(n.dataDir, "lock") }
 // holds the lock, it then waits for that.
 func (n network) awaitLockOpen(t *testing.T, pid int) {
 	t.Helper()
+	lock, err := os.Stat(n.lockFile())
+	if err != nil {
+		t.Fatal(err)
+	}
 	fds := fmt.Sprintf("/proc/%d/fd", pid)
 	for t.Context().Err() == nil {
 		entries, err := os.ReadDir(fds)
@@ -109,7 +113,7 @@ func (n network) awaitLockOpen(t *testing.T, pid int) {
 			t.Fatalf("the call has not waited for the lock: %v", err)
 		}
 		for _, e := range entries {
-			if target, err := os.Readlink(filepath.Join(fds, e.Name())); err == nil && target == n.lockFile() {
+			if open, err := os.Stat(filepath.Join(fds, e.Name())); err == nil && os.SameFile(open, lock) {
 				return
 			}
 		}
