@@ -53,12 +53,12 @@ func (a *allocator) dropOutside(held []record.Allocation) ([]record.Allocation, 
 			rest = append(rest, h)
 			continue
 		}
-		if !a.replaceable(h) {
-			what := "lies outside today's ranges"
+		if !a.ownGone(h) {
+			what := "lies outside today's ranges of"
 			if isGateway {
-				what = "is a gateway today"
+				what = "is now a gateway in"
 			}
-			return nil, Errorf(CodeHoldsAnother, "container %s, ifname %s already holds %s, which %s of network %s: DEL it first",
+			return nil, Errorf(CodeHoldsAnother, "container %s, ifname %s already holds %s, which %s network %s: DEL it first",
 				a.holder.ContainerID, a.holder.IfName, h.Addr, what, a.cfg.Network)
 		}
 		if err := a.release(h); err != nil {
@@ -75,7 +75,7 @@ func (a *allocator) grantFrom(from pool, wanted netip.Addr, held []record.Alloca
 	for _, h := range held {
 		switch {
 		case kept && h.Addr == keep.Addr:
-		case a.replaceable(h):
+		case a.ownGone(h):
 			if err := a.release(h); err != nil {
 				return netip.Addr{}, err
 			}
@@ -123,17 +123,36 @@ func (a *allocator) renew(set record.RangeSet, held record.Allocation) error {
 	if a.plugin.Stale(a.tx.Epoch(), held) {
 		return a.take(set, held.Addr)
 	}
-	i := slices.IndexFunc(held.Holders, func(h record.Holder) bool { return h.Attachment == a.holder.Attachment })
-	h := held.Holders[i]
 	current := held.Epoch == 0 || held.Epoch == a.tx.Epoch()
-	if current && h.NetNS == a.holder.NetNS && h.Pod == a.holder.Pod {
+	if h := a.own(held); current && h.NetNS == a.holder.NetNS && h.Pod == a.holder.Pod {
 		return nil
 	}
-	h.NetNS, h.Pod, h.BootTime = a.holder.NetNS, a.holder.Pod, a.holder.BootTime
-	held.Holders = slices.Clone(held.Holders)
-	held.Holders[i] = h
+	// Of another holder only what is alive comes along into this boot.
+	held = held.Without(func(h record.Holder) bool {
+		return !current && h.Attachment != a.holder.Attachment && !a.plugin.Namespaces.Alive(h.NetNS)
+	})
+	for i, h := range held.Holders {
+		if h.Attachment == a.holder.Attachment {
+			h.NetNS, h.Pod, h.BootTime = a.holder.NetNS, a.holder.Pod, a.holder.BootTime
+			held.Holders[i] = h
+		}
+	}
 	held.Epoch = a.tx.Epoch()
 	return a.tx.Put(held)
+}
+
+// own returns the attachment's own part in an allocation that it holds.
+func (a *allocator) own(held record.Allocation) record.Holder {
+	i := slices.IndexFunc(held.Holders, func(h record.Holder) bool { return h.Attachment == a.holder.Attachment })
+	return held.Holders[i]
+}
+
+// ownGone tells whether the attachment's own part in an allocation may go: it
+// is of an earlier boot and not alive, or its namespace is certainly gone.
+func (a *allocator) ownGone(held record.Allocation) bool {
+	h := a.own(held)
+	earlier := held.Epoch != 0 && held.Epoch < a.tx.Epoch()
+	return (earlier && !a.plugin.Namespaces.Alive(h.NetNS)) || a.plugin.Namespaces.Dead(h.NetNS)
 }
 
 // takeWanted takes a requested address, if nobody living holds it.

@@ -98,11 +98,8 @@ func ParseConfig(stdin []byte, cniArgs string) (*Config, error) {
 		cfg.RangeSets = d.rangeSets(top, ipam)
 		d.checkRangeSets(cfg)
 	}
-	if d.err != nil && cfg.Network != "" {
-		return nil, Errorf(CodeOf(d.err), "network %s: %w", cfg.Network, d.err)
-	}
 	if d.err != nil {
-		return nil, d.err
+		return nil, d.named(cfg.Network)
 	}
 	cfg.Warnings = d.warnings
 	return cfg, nil
@@ -116,10 +113,18 @@ func ParseSettings(stdin []byte) (*Config, error) {
 	top := d.document(stdin, topSchema)
 	cfg := d.settings(top, d.child(top, "ipam", ipamSchema))
 	if d.err != nil {
-		return nil, d.err
+		return nil, d.named(cfg.Network)
 	}
 	cfg.Warnings = d.warnings
 	return cfg, nil
+}
+
+// named is the error with the network in front, where that is known.
+func (d *decoder) named(network string) error {
+	if network == "" {
+		return d.err
+	}
+	return Errorf(CodeOf(d.err), "network %s: %w", network, d.err)
 }
 
 // ParseLenient reads the configuration for a verb that looks at what is

@@ -48,7 +48,7 @@ const (
 // Codes of bolt-local that tell of the stored state.
 const (
 	// CodeDamaged is for a checkpoint that failed its checks; the text names the
-	// file and `bolt-local repair`.
+	// file and what to do.
 	CodeDamaged uint = 110
 	// CodeForeignFormat is for a checkpoint that only a newer bolt-local may
 	// write.

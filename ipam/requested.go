@@ -127,7 +127,7 @@ func AssignRequested(sets []record.RangeSet, requested []netip.Addr) ([]netip.Ad
 			return nil, Errorf(CodeRequestedUnusable, "requested address %s is excluded from subnet %s by exclude entry %s", a, r.Subnet, p)
 		}
 		if other := assigned[i]; other.IsValid() {
-			return nil, Errorf(CodeRequestedUnusable, "%s: requested addresses %s and %s are both of range set %s, which gives one address to an attachment", notAll, other, a, sets[i])
+			return nil, Errorf(CodeRequestedUnusable, "%s: requested addresses %s and %s are both of range set %s, which gives one address to an attachment", notAll, other, a, short(sets[i].String()))
 		}
 		assigned[i] = a
 	}

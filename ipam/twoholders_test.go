@@ -272,3 +272,22 @@ func TestStatusCountsASharedAddressAsFreeOnceBothNamespacesAreGone(t *testing.T)
 		t.Error(err)
 	}
 }
+
+// What an attachment itself holds goes by its own namespace, not by the
+// other's.
+func TestAnAttachmentsOwnPartIsReplacedByItsOwnNamespace(t *testing.T) {
+	n := twoHold(t)
+	n.spaces["/ns/a"] = 55 // a's recorded one is gone, b's lives
+	mustAdd(t, n, "a", conf(`"subnet":"10.7.0.0/24"`), "10.7.0.2")
+	n.wantHolders(t, "b")
+}
+
+// Renewing one holder must not lift the other, dead since the reboot, into
+// this boot.
+func TestRenewingOneHolderDropsTheOthersDeadPart(t *testing.T) {
+	n := twoHold(t)
+	n.boot++
+	delete(n.spaces, "/ns/b")
+	mustAdd(t, n, "a", conf(net30), "10.0.0.2")
+	n.wantHolders(t, "a")
+}

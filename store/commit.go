@@ -67,7 +67,7 @@ func (s *Store) commit(db *bolt.DB, t *Tx, op Op, j journalState) error {
 	id, inUse := uint64(t.bolt.ID()), t.bolt.Size()
 	if err := s.commitBolt(t.bolt); err != nil {
 		s.leaveUndo(t, id)
-		return fmt.Errorf("committing to %s: %w; nothing was changed", s.Path(), noSpace(err))
+		return fmt.Errorf("committing to %s: %w; the call has changed nothing, or the next one takes it back", s.Path(), noSpace(err))
 	}
 	s.tellJournal(db, t, op, j, id, inUse)
 	w := witness{BootID: t.epochs.newestBoot, Checkpoint: t.format.ID, Tx: id}
@@ -95,5 +95,5 @@ func (s *Store) tellJournal(db *bolt.DB, t *Tx, op Op, j journalState, id uint64
 	if rmErr := os.Remove(path); rmErr != nil && !errors.Is(rmErr, fs.ErrNotExist) {
 		err = errors.Join(err, rmErr)
 	}
-	s.opts.Warn(fmt.Sprintf("%s could not be written and was removed (%v): until the next write a damaged checkpoint could not be healed from it", path, err))
+	s.opts.Warn(fmt.Sprintf("%s could not be written and was removed (%v): the next write makes it anew", path, err))
 }

@@ -49,7 +49,7 @@ func addrKey(a netip.Addr) []byte {
 
 func keyAddr(key []byte) (netip.Addr, error) {
 	if len(key) != addrLen {
-		return netip.Addr{}, fmt.Errorf("%w: an address key has %d bytes", ErrDamaged, len(key))
+		return netip.Addr{}, fmt.Errorf("an address key has a length of %d, not %d", len(key), addrLen)
 	}
 	return netip.AddrFrom16([addrLen]byte(key)).Unmap(), nil
 }
@@ -72,7 +72,7 @@ func parseAttachmentKey(key []byte) (record.Attachment, netip.Addr, error) {
 	names := key[:max(0, len(key)-addrLen)]
 	id, ifname, ok := bytes.Cut(names, []byte{0})
 	if !ok || len(ifname) == 0 || ifname[len(ifname)-1] != 0 {
-		return record.Attachment{}, netip.Addr{}, fmt.Errorf("%w: the attachment key %q", ErrDamaged, key)
+		return record.Attachment{}, netip.Addr{}, fmt.Errorf("the attachment key %q is none", key)
 	}
 	a, err := keyAddr(key[len(names):])
 	return record.Attachment{ContainerID: string(id), IfName: string(ifname[:len(ifname)-1])}, a, err

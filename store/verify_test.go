@@ -120,10 +120,10 @@ func TestVerifyNamesWhatIsWrong(t *testing.T) {
 			func(tx *bolt.Tx) error {
 				return podnet(tx, bucketCursors).Put([]byte("10.0.0.1-10.0.0.9"), []byte{10, 0, 0})
 			},
-			[]string{"network podnet", `cursor "10.0.0.1-10.0.0.9"`, "3 bytes"}},
+			[]string{"network podnet", `cursor "10.0.0.1-10.0.0.9"`, "length of 3,"}},
 		"a cursor that is too long": {
 			func(tx *bolt.Tx) error { return podnet(tx, bucketCursors).Put([]byte("some"), make([]byte, addrLen+1)) },
-			[]string{"network podnet", `cursor "some"`, "17 bytes"}},
+			[]string{"network podnet", `cursor "some"`, "length of 17,"}},
 		"a record with a number among those without": {
 			func(tx *bolt.Tx) error {
 				return bucketIn(tx, bucketMeta, bucketUnnumbered).Put(unnumberedKey("podnet", ip("10.0.0.2")), nil)
@@ -162,7 +162,7 @@ func TestVerifyNamesWhatIsWrong(t *testing.T) {
 			[]string{"network podnet", "10.0.0.2 has 1 bytes"}},
 		"a key that is no address": {
 			func(tx *bolt.Tx) error { return podnet(tx, bucketAllocations).Put([]byte("10.0.0.2"), []byte{1}) },
-			[]string{"network podnet", "an address key has 8 bytes"}},
+			[]string{"network podnet", "an address key has a length of 8,"}},
 		"ranges with a wrong checksum": {putRanges([]byte("\x00\x00\x00\x00[]")), []string{"network podnet", "the ranges have a wrong checksum"}},
 		"ranges that are cut off":      {putRanges([]byte{0, 0}), []string{"network podnet", "the ranges have a wrong checksum"}},
 		"ranges that are no ranges": {
@@ -229,5 +229,27 @@ func TestNoFlippedBitOfARecordGoesUnnoticed(t *testing.T) {
 	})
 	if !errors.Is(err, errTest) {
 		t.Fatal(err)
+	}
+}
+
+// One thing that is wrong must not make what is sound look so.
+func TestVerifyAccusesNobodyElse(t *testing.T) {
+	n := newNodeWith(t, 4)
+	err := n.verifyAfter(func(tx *bolt.Tx) error {
+		b := podnet(tx, bucketAllocations)
+		value := slices.Clone(b.Get(addrKey(ip(addrAt(0)))))
+		value[len(value)-2] ^= 1
+		return errors.Join(b.Put(addrKey(ip(addrAt(0))), value), podnet(tx, bucketAttachments).Put([]byte("!bad"), nil))
+	})
+	if !errors.Is(err, ErrDamaged) {
+		t.Fatalf("err = %v", err)
+	}
+	for i := 1; i < 4; i++ {
+		if strings.Contains(err.Error(), addrAt(i)+" ") {
+			t.Errorf("%s is accused:\n%v", addrAt(i), err)
+		}
+	}
+	if lines := strings.Count(err.Error(), "\n") + 1; lines != 2 {
+		t.Errorf("%d violations, want 2:\n%v", lines, err)
 	}
 }

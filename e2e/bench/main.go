@@ -1,5 +1,5 @@
 // Command bench measures bolt-local side by side with host-local, as whole
-// processes and in turn, and prints the table of DESIGN.md, "Speed". It asserts
+// processes and in turn, and prints their table. It asserts
 // nothing: what it prints is for people.
 //
 // It is run in the e2e module, which knows the version of host-local:

@@ -13,7 +13,7 @@ import (
 type row struct {
 	work       string
 	ours, base []float64
-	goal       float64 // highest ratio that DESIGN.md allows; 0 where it names none
+	goal       float64 // highest ratio wanted; 0 where there is no goal
 }
 
 // ratio is that of the medians, to the three digits that are printed, so that

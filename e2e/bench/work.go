@@ -16,7 +16,7 @@ type group struct {
 	run  func(*bench, context.Context) ([]row, error)
 }
 
-// groups are the rows of DESIGN.md, "Speed", with the goals named there.
+// groups are the rows, with the goal of each.
 var groups = []group{
 	{"version", (*bench).version},
 	{"0", held(0, 1.05)},

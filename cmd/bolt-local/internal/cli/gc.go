@@ -27,7 +27,8 @@ func (a *app) gcCommand() *cobra.Command {
 Without a list, that is what was allocated before the last reboot, and what
 recorded a network namespace that is certainly gone. With a list of the
 attachments that are valid, it is all that is not in it. Whoever has a living
-network namespace keeps the address in either case.
+network namespace keeps the address in either case, and so does what was
+recorded in another mount namespace, until the next reboot.
 
 The list is a JSON array as the CNI specification has it for GC:
   [{"containerID":"3f1c","ifname":"eth0"}]`,

@@ -29,7 +29,8 @@ func (a *app) releaseCommand() *cobra.Command {
 		Long: `Free one address, or all that a container holds, by hand.
 
 Whoever has a living network namespace is using the address: freed, the next pod
-would get it too. That needs --force.`,
+would get it too. That needs --force. So does what was recorded in another mount
+namespace, from where it cannot be told whether it is alive.`,
 		Example: `  bolt-local release --network podnet --ip 10.1.0.7
   bolt-local release --network podnet --container-id 3f1c2ab9 --ifname eth0`,
 	}
@@ -39,7 +40,7 @@ would get it too. That needs --force.`,
 	cmd.Flags().StringVar(&ip, "ip", "", "free this `address`")
 	cmd.Flags().StringVar(&t.containerID, "container-id", "", "free what the container with this `id` holds")
 	cmd.Flags().StringVar(&t.ifname, "ifname", "", "only at the interface of this `name`")
-	cmd.Flags().BoolVar(&t.force, "force", false, "also where the network namespace is alive")
+	cmd.Flags().BoolVar(&t.force, "force", false, "also where the network namespace is, or may be, alive")
 	return a.command(cmd, func(*cobra.Command) error {
 		t.network = *network
 		if err := t.parse(ip); err != nil {
