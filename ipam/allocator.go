@@ -109,7 +109,7 @@ func (a *allocator) choose(from pool, wanted netip.Addr, held []record.Allocatio
 		}
 	}
 	for _, h := range held {
-		if inSpans(from.list, h.Addr) {
+		if from.gives(h.Addr) {
 			return h, true
 		}
 	}
@@ -186,7 +186,7 @@ func (a *allocator) takeNext(from pool) (netip.Addr, error) {
 		}
 	}
 	if !ok {
-		return netip.Addr{}, a.plugin.exhausted(CodeTryAgain, a.tx, a.cfg.Network, from.set)
+		return netip.Addr{}, a.plugin.exhausted(CodeTryAgain, a.tx, a.cfg.Network, from)
 	}
 	return addr, a.take(from.set, addr)
 }
@@ -194,7 +194,7 @@ func (a *allocator) takeNext(from pool) (netip.Addr, error) {
 // freeDead is the last resort of an exhausted pool: it frees the allocations
 // whose recorded namespace is certainly gone.
 func (a *allocator) freeDead(from pool) error {
-	dead, err := a.plugin.deadIn(a.tx, from.list)
+	dead, err := a.plugin.deadIn(a.tx, from)
 	if err != nil {
 		return err
 	}

@@ -19,11 +19,11 @@ func (p *Plugin) firstFree(r Reader, list []span) (netip.Addr, bool, error) {
 	return netip.Addr{}, false, nil
 }
 
-// deadIn lists the allocations in list whose namespaces are certainly gone.
-func (p *Plugin) deadIn(r Reader, list []span) ([]record.Allocation, error) {
+// deadIn lists the allocations in a pool whose namespaces are certainly gone.
+func (p *Plugin) deadIn(r Reader, from pool) ([]record.Allocation, error) {
 	var dead []record.Allocation
 	err := r.Each(func(alloc record.Allocation) error {
-		if inSpans(list, alloc.Addr) && p.dead(alloc) {
+		if from.gives(alloc.Addr) && p.dead(alloc) {
 			dead = append(dead, alloc)
 		}
 		return nil
@@ -31,9 +31,15 @@ func (p *Plugin) deadIn(r Reader, list []span) ([]record.Allocation, error) {
 	return dead, err
 }
 
-// exhausted says that a range set has no address to give, and how many are held.
-func (p *Plugin) exhausted(code uint, r Reader, network string, set record.RangeSet) error {
-	held, err := countHeld(r, set)
+// exhausted says that a pool has no address to give, and how many are held.
+func (p *Plugin) exhausted(code uint, r Reader, network string, from pool) error {
+	held := 0
+	err := r.Each(func(alloc record.Allocation) error {
+		if from.gives(alloc.Addr) {
+			held++
+		}
+		return nil
+	})
 	if err != nil {
 		return err
 	}
@@ -41,7 +47,7 @@ func (p *Plugin) exhausted(code uint, r Reader, network string, set record.Range
 	if unsure := p.Namespaces.Unsure(); unsure != nil {
 		why = "; " + unsure.Error()
 	}
-	return Errorf(code, "no IP addresses available in range set: %s of network %s: %d held; see `bolt-local dump`%s", short(set.String()), network, held, why)
+	return Errorf(code, "no IP addresses available in range set: %s of network %s: %d held; see `bolt-local dump`%s", short(from.set.String()), network, held, why)
 }
 
 // short cuts a list of ranges for a message.
@@ -56,18 +62,6 @@ func short(text string) string {
 // inSets tells whether addr lies in one of the ranges.
 func inSets(sets []record.RangeSet, addr netip.Addr) bool {
 	return slices.ContainsFunc(sets, func(s record.RangeSet) bool { _, ok := s.RangeOf(addr); return ok })
-}
-
-// countHeld counts the allocations in the ranges of set.
-func countHeld(r Reader, set record.RangeSet) (int, error) {
-	n := 0
-	err := r.Each(func(alloc record.Allocation) error {
-		if _, ok := set.RangeOf(alloc.Addr); ok {
-			n++
-		}
-		return nil
-	})
-	return n, err
 }
 
 // release removes the holders that drop selects from an allocation.

@@ -3,6 +3,7 @@ package ipam
 import (
 	"encoding/json"
 	"net/netip"
+	"slices"
 
 	"github.com/containernetworking/cni/pkg/types"
 	current "github.com/containernetworking/cni/pkg/types/100"
@@ -17,6 +18,13 @@ func prevResult(stdin []byte) (types.Result, error) {
 	}
 	if conf.RawPrevResult == nil {
 		return nil, nil
+	}
+	// The library's conversions follow each entry.
+	for _, list := range []string{"ips", "interfaces", "routes"} {
+		entries, _ := conf.RawPrevResult[list].([]any)
+		if slices.Contains(entries, nil) {
+			return nil, Errorf(CodeDecode, "prevResult.%s has an entry that is null", list)
+		}
 	}
 	if err := version.ParsePrevResult(&conf); err != nil {
 		return nil, Errorf(CodeDecode, "decoding prevResult: %v", err)
@@ -37,9 +45,6 @@ func prevAddresses(stdin []byte) ([]netip.Addr, bool, error) {
 	}
 	var addrs []netip.Addr
 	for _, ip := range result.IPs {
-		if ip == nil {
-			return nil, false, Errorf(CodeDecode, "prevResult.ips has an entry that is null")
-		}
 		if addr, ok := netip.AddrFromSlice(ip.Address.IP); ok {
 			addrs = append(addrs, addr.Unmap())
 		}

@@ -14,17 +14,29 @@ type span struct {
 	rng    int // index of the range in its set
 }
 
-// pool is a range set and what may be given out of it, in its order.
+// pool is a range set and what may be given out of it.
 type pool struct {
-	set  record.RangeSet
-	list []span
+	set    record.RangeSet
+	list   []span // in the order of the set
+	sorted []span // by address
+}
+
+// gives tells whether addr may be given out.
+func (p pool) gives(addr netip.Addr) bool {
+	i, found := slices.BinarySearchFunc(p.sorted, addr, func(s span, a netip.Addr) int { return s.lo.Compare(a) })
+	if found {
+		return true
+	}
+	return i > 0 && !p.sorted[i-1].hi.Less(addr) && p.sorted[i-1].lo.BitLen() == addr.BitLen()
 }
 
 func pools(sets []record.RangeSet) []pool {
 	gws := gateways(sets)
 	all := make([]pool, len(sets))
 	for i, set := range sets {
-		all[i] = pool{set, spans(set, gws)}
+		list := spans(set, gws)
+		sorted := slices.SortedFunc(slices.Values(list), func(a, b span) int { return a.lo.Compare(b.lo) })
+		all[i] = pool{set, list, sorted}
 	}
 	return all
 }
@@ -128,13 +140,6 @@ func gateways(sets []record.RangeSet) []netip.Addr {
 	}
 	slices.SortFunc(all, netip.Addr.Compare)
 	return slices.Compact(all)
-}
-
-// inSpans tells whether addr is in one of list.
-func inSpans(list []span, addr netip.Addr) bool {
-	return slices.ContainsFunc(list, func(s span) bool {
-		return addr.BitLen() == s.lo.BitLen() && !addr.Less(s.lo) && !s.hi.Less(addr)
-	})
 }
 
 // addressCount adds up the addresses in list.

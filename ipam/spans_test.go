@@ -97,3 +97,20 @@ func TestSpansOfManyRanges(t *testing.T) {
 		t.Errorf("%d addresses, want %d", got, want)
 	}
 }
+
+func TestAPoolGivesWhatItsSpansHold(t *testing.T) {
+	set := record.RangeSet{rangeOf("10.0.1.0/24", "10.0.1.2", "10.0.1.3"), rangeOf("10.0.0.0/24", "10.0.0.2", "10.0.0.9", "10.0.0.4/31")}
+	p := pools([]record.RangeSet{set})[0]
+	for a := netip.MustParseAddr("10.0.0.0"); a != netip.MustParseAddr("10.0.1.9"); a = a.Next() {
+		want := false
+		for _, s := range p.list {
+			want = want || (!a.Less(s.lo) && !s.hi.Less(a))
+		}
+		if got := p.gives(a); got != want {
+			t.Errorf("%s: %t, want %t", a, got, want)
+		}
+	}
+	if p.gives(netip.MustParseAddr("fd00::1")) || p.gives(netip.Addr{}) {
+		t.Error("it gives what is of no family of its own")
+	}
+}

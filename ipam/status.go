@@ -40,12 +40,12 @@ func (p *Plugin) checkFree(cfg *Config, r Reader) error {
 		if free {
 			continue
 		}
-		dead, err := p.deadIn(r, from.list)
+		dead, err := p.deadIn(r, from)
 		if err != nil {
 			return err
 		}
 		if len(dead) == 0 {
-			return p.exhausted(CodeUnavailable, r, cfg.Network, from.set)
+			return p.exhausted(CodeUnavailable, r, cfg.Network, from)
 		}
 	}
 	return nil

@@ -69,7 +69,7 @@ func (p *Plugin) Usage(epoch uint64, sets []record.RangeSet, allocations []recor
 		if gone {
 			u.Gone = append(u.Gone, a)
 		}
-		i := slices.IndexFunc(from, func(p pool) bool { return inSpans(p.list, a.Addr) })
+		i := slices.IndexFunc(from, func(p pool) bool { return p.gives(a.Addr) })
 		switch {
 		case i >= 0:
 			u.Sets[i].Held++

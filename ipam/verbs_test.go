@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/bolt-local/bolt-local/ipam"
@@ -93,6 +94,8 @@ func TestCheck(t *testing.T) {
 		"a broken configuration":           {"a", with(conf(`"subnet":"junk"`), "prevResult", prev("10.0.0.2/24", "fd00::2/64")), 0},
 		"prevResult that is none":          {"a", with(held, "prevResult", map[string]any{"ips": "x"}), ipam.CodeDecode},
 		"prevResult with an empty entry":   {"a", with(held, "prevResult", map[string]any{"cniVersion": "1.0.0", "ips": []any{nil}}), ipam.CodeDecode},
+		"one of an older version":          {"a", strings.ReplaceAll(with(held, "prevResult", map[string]any{"cniVersion": "0.4.0", "ips": []any{nil}}), `"cniVersion":"1.0.0"`, `"cniVersion":"0.4.0"`), ipam.CodeDecode},
+		"an interface that is empty":       {"a", strings.ReplaceAll(with(held, "prevResult", map[string]any{"cniVersion": "0.4.0", "interfaces": []any{nil}}), `"cniVersion":"1.0.0"`, `"cniVersion":"0.4.0"`), ipam.CodeDecode},
 		"nothing recorded and no previous": {"z", held, ipam.CodeNothingAllocated},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -339,3 +339,19 @@ func TestOnlyAWholeLineOfTheJournalCondemnsTheFile(t *testing.T) {
 	n.add("10.9.9.9", "z")
 	n.journalIsComplete()
 }
+
+func TestALinkInThePlaceOfTheDeferredDirectoryIsLeftAlone(t *testing.T) {
+	n := newNode(t)
+	target := t.TempDir()
+	err := errors.Join(os.Mkdir(n.dir, 0o700), os.Chmod(target, 0o755), os.Symlink(target, n.file(DeferredDir)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = n.update(opAdd, func(net *Network) error { return net.Put(allocation(1, "10.0.0.9", "z")) })
+	if err == nil || !strings.Contains(err.Error(), n.file(DeferredDir)) {
+		t.Errorf("err = %v", err)
+	}
+	if info, err := os.Stat(target); err != nil || info.Mode().Perm() != 0o755 {
+		t.Errorf("the link's target has mode %v, %v", info.Mode(), err)
+	}
+}

@@ -132,6 +132,11 @@ func (s *Store) makeDeferred() error {
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
+	if info, err := os.Lstat(dir); err != nil {
+		return err
+	} else if !info.IsDir() { // a link's target is not ours to change
+		return fmt.Errorf("%s is not a directory: remove it", dir)
+	}
 	return os.Chmod(dir, 0o700)
 }
 

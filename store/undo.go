@@ -34,7 +34,8 @@ func (s *Store) leaveUndo(t *Tx, tx uint64) {
 	slices.Reverse(undo)
 	doc, err := json.Marshal(undoEntry{Commit: t.commit, Changes: undo})
 	if err == nil {
-		err = appendLine(s.file(UndoFile), os.O_CREATE, journalLine(doc, tx))
+		// Begun on a new line: the one before may be torn.
+		err = appendLine(s.file(UndoFile), os.O_CREATE, append([]byte("\n"), journalLine(doc, tx)...))
 	}
 	if err != nil {
 		s.opts.Warn(fmt.Sprintf("%s could not be written: %v; what this call changed may be seen by the next", s.file(UndoFile), err))
@@ -58,6 +59,9 @@ func (s *Store) applyUndo(t *Tx) (bool, error) {
 		return false, err
 	}
 	for line := range bytes.Lines(b) {
+		if len(bytes.TrimSpace(line)) == 0 {
+			continue
+		}
 		var e undoEntry
 		doc, tx, err := parseJournalLine(line)
 		if err != nil || json.Unmarshal(doc, &e) != nil {

@@ -80,6 +80,21 @@ func TestAnUndoFileOfAnotherTransactionIsDropped(t *testing.T) {
 	}
 }
 
+func TestATornUndoLineSpoilsNoOther(t *testing.T) {
+	n := newNodeWith(t, 3)
+	want := n.held()
+	n.write(UndoFile, []byte(`{"commit":"x","chan`))
+	n.commitBolt = failLastSync
+	if err := n.update(opAdd, func(net *Network) error { return net.Delete(ip(addrAt(0))) }); err == nil {
+		t.Fatal("no error")
+	}
+	n.commitBolt = (*bolt.Tx).Commit
+	n.del("10.99.0.1")
+	if diff := cmp.Diff(want, n.held()); diff != "" {
+		t.Errorf("held (-want +got):\n%s", diff)
+	}
+}
+
 // The id of a commit that left no trace is used again by the next one. An undo
 // file that could not be removed must not be taken for that one's.
 func TestAnUndoFileIsNotAppliedToAnotherCommitOfTheSameID(t *testing.T) {
