@@ -17,11 +17,11 @@ test: lint unit e2e ## everything that must pass
 
 .PHONY: unit
 unit: ## tables, models, command line; needs no root
-	go test -race ./...
+	go test -race -timeout 30m ./...
 
 .PHONY: e2e
 e2e: tools-debian ## real plugins, real packets, many processes (network part needs root)
-	cd e2e && go run ./preflight && go test -race -count=1 ./...
+	cd e2e && go run ./preflight && go test -race -count=1 -timeout 30m ./...
 
 .PHONY: lint
 lint: ## gofmt, go vet and staticcheck, in both modules
