@@ -45,6 +45,9 @@ func (a *allocator) run() error {
 // dropOutside frees those held addresses that lie in none of today's ranges, or
 // are a gateway today, if they are of an earlier boot or their namespace is dead.
 func (a *allocator) dropOutside(held []record.Allocation) ([]record.Allocation, error) {
+	if len(held) == 0 {
+		return nil, nil
+	}
 	var rest []record.Allocation
 	gws := gateways(a.cfg.RangeSets)
 	for _, h := range held {
@@ -178,11 +181,14 @@ func (a *allocator) takeNext(from pool) (netip.Addr, error) {
 		return netip.Addr{}, err
 	}
 	if !ok {
-		if err := a.freeDead(from); err != nil {
+		freed, err := a.freeDead(from)
+		if err != nil {
 			return netip.Addr{}, err
 		}
-		if addr, ok, err = a.plugin.firstFree(a.tx, list); err != nil {
-			return netip.Addr{}, err
+		if freed {
+			if addr, ok, err = a.plugin.firstFree(a.tx, list); err != nil {
+				return netip.Addr{}, err
+			}
 		}
 	}
 	if !ok {
@@ -192,19 +198,19 @@ func (a *allocator) takeNext(from pool) (netip.Addr, error) {
 }
 
 // freeDead is the last resort of an exhausted pool: it frees the allocations
-// whose recorded namespace is certainly gone.
-func (a *allocator) freeDead(from pool) error {
+// whose recorded namespace is certainly gone, and tells whether there were any.
+func (a *allocator) freeDead(from pool) (bool, error) {
 	dead, err := a.plugin.deadIn(a.tx, from)
 	if err != nil {
-		return err
+		return false, err
 	}
 	for _, d := range dead {
 		if err := a.tx.Delete(d.Addr); err != nil {
-			return err
+			return false, err
 		}
 		a.note("freed %s of %s: its network namespace is gone, and range set %s is exhausted", d.Addr, describe(d), short(from.set.String()))
 	}
-	return nil
+	return len(dead) > 0, nil
 }
 
 // take writes the allocation over whatever addr had before.

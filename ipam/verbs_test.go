@@ -9,6 +9,7 @@ import (
 
 	"github.com/bolt-local/bolt-local/ipam"
 	"github.com/bolt-local/bolt-local/migrate"
+	"github.com/bolt-local/bolt-local/store"
 	"github.com/bolt-local/bolt-local/store/record"
 )
 
@@ -257,6 +258,15 @@ func TestTheChainedRolePassesThrough(t *testing.T) {
 	}
 	wantCode(t, n.plugin().Check(n.call("a", with(chained, "prevResult", prev("10.0.0.3/24")))), ipam.CodeCheckMismatch)
 	wantCode(t, n.plugin().Check(n.call("a", chained)), ipam.CodeConfig)
+}
+
+// The configuration has its own list of them, since it does not know the store.
+func TestANetworkNamedLikeAFileOfTheStoreIsRefused(t *testing.T) {
+	for _, name := range []string{store.CheckpointFile, store.LockFile, store.JournalFile, store.UndoFile, store.DeferredDir} {
+		n := newNode(t.TempDir())
+		_, err := n.add("a", strings.Replace(conf(net24), `"name":"n"`, `"name":"`+name+`"`, 1))
+		wantCode(t, err, ipam.CodeConfig, name)
+	}
 }
 
 // tight is a disk with room for few changes in a transaction.

@@ -69,6 +69,7 @@ func (s *Store) commit(db *bolt.DB, t *Tx, op Op, j journalState) error {
 		s.leaveUndo(t, id)
 		return fmt.Errorf("committing to %s: %w; the call has changed nothing, or the next one takes it back", s.Path(), noSpace(err))
 	}
+	s.dropUndo(t)
 	s.tellJournal(db, t, op, j, id, inUse)
 	w := witness{BootID: t.epochs.newestBoot, Checkpoint: t.format.ID, Tx: id}
 	if err := writeWitness(s.file(LockFile), w); err != nil {

@@ -8,12 +8,12 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// BootIDFile is where the kernel tells one boot from another.
-const BootIDFile = "/proc/sys/kernel/random/boot_id"
+// bootIDFile is where the kernel tells one boot from another.
+const bootIDFile = "/proc/sys/kernel/random/boot_id"
 
 // readBootID returns "" where the boot id cannot be read: then no epoch begins.
 func readBootID() string {
-	b, err := os.ReadFile(BootIDFile)
+	b, err := os.ReadFile(bootIDFile)
 	if err != nil {
 		return ""
 	}

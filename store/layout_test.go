@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"net/netip"
 	"os"
+	"path/filepath"
 	"sort"
 	"strings"
 	"testing"
@@ -77,6 +78,16 @@ func TestNamesOnDiskArePinned(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"checkpoint.db", "deferred", "journal", "lock"}, names); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
+	}
+}
+
+func TestNothingIsWrittenBesideTheDataDirectory(t *testing.T) {
+	n := newNodeWith(t, 3)
+	n.boot = "boot-002"
+	n.add("10.0.0.9", "z")
+	entries, err := os.ReadDir(filepath.Dir(n.dir))
+	if err != nil || len(entries) != 1 || entries[0].Name() != filepath.Base(n.dir) {
+		t.Errorf("beside it: %v, %v", entries, err)
 	}
 }
 

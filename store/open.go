@@ -54,13 +54,16 @@ func openBolt(path string, readOnly bool, deadline time.Time) (boltFile, error) 
 	return b, fmt.Errorf("opening %s: %w", path, err)
 }
 
-// closeAfter closes the file once the work on it has ended with err.
-func (b boltFile) closeAfter(err error) error {
+// closeAfter closes the file once the work on it has ended with err. What is
+// done stays done, or read: an error of closing is told and fails nothing.
+func (s *Store) closeAfter(b boltFile, err error) {
 	if crashed(err) {
 		b.abandon()
-		return nil
+		return
 	}
-	return guard(b.file.Name(), b.Close)
+	if err := guard(s.Path(), b.Close); err != nil {
+		s.opts.Warn(fmt.Sprintf("closing %s: %v", s.Path(), err))
+	}
 }
 
 // abandon lets go of bbolt's lock alone. Closing the file is not enough: its

@@ -73,5 +73,6 @@ func (s *Store) view(bootID string, deadline time.Time, readOnly error, fn func(
 			return fn(t)
 		})
 	})
-	return errors.Join(err, db.closeAfter(err))
+	s.closeAfter(db, err)
+	return err
 }

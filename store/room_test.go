@@ -105,7 +105,7 @@ func TestMakeRoomOnAFullDiskSaysSo(t *testing.T) {
 	}
 	dir, err := os.MkdirTemp(shm, "bolt-local-test-")
 	if err != nil {
-		t.Skip(err)
+		t.Skipf("no directory can be made in %s: %v", shm, err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	f := newPagesFile(t, dir, pages{size: 4096, highWater: 4})

@@ -20,23 +20,28 @@ type Tx struct {
 	problem  error
 	changes  []change
 	undo     []change // what takes each of them back
+	undoFile bool     // there is one, of no use once this transaction is done
 }
 
 // begin reads what every transaction needs. It checks nothing but what it
 // cannot do without.
 func (s *Store) begin(tx *bolt.Tx, bootID string) (*Tx, error) {
 	t := &Tx{store: s, bolt: tx}
+	return t, t.readMeta(bootID)
+}
+
+// readMeta reads what the bucket meta says.
+func (t *Tx) readMeta(bootID string) error {
 	var err error
-	if t.format, err = readFormat(tx); err != nil {
-		return t, fmt.Errorf("%s: %w", s.Path(), err)
+	if t.format, err = readFormat(t.bolt); err != nil {
+		return fmt.Errorf("%s: %w", t.store.Path(), err)
 	}
-	t.epochs, err = readEpochs(tx.Bucket([]byte(bucketMeta)).Bucket([]byte(bucketEpochs)), bootID)
-	if err != nil {
-		return t, fmt.Errorf("%s: %w", s.Path(), err)
+	if t.epochs, err = readEpochs(t.bucket([]string{bucketMeta, bucketEpochs}), bootID); err != nil {
+		return fmt.Errorf("%s: %w", t.store.Path(), err)
 	}
 	t.epoch = t.epochs.current(bootID)
-	t.commit = string(tx.Bucket([]byte(bucketMeta)).Get([]byte(keyCommit)))
-	return t, nil
+	t.commit = string(t.bucket([]string{bucketMeta}).Get([]byte(keyCommit)))
+	return nil
 }
 
 // Exists tells whether there is a checkpoint.

@@ -43,42 +43,61 @@ func (s *Store) leaveUndo(t *Tx, tx uint64) {
 }
 
 // applyUndo takes back the commit that is the file's last, if it had failed.
-// What it does is not to be taken back again should this transaction fail. It
-// reports whether there is an undo file to remove.
-func (s *Store) applyUndo(t *Tx) (bool, error) {
-	f, err := openRegular(s.file(UndoFile), os.O_RDONLY)
+// What it does is not to be taken back again should this transaction fail.
+func (s *Store) applyUndo(t *Tx, bootID string) error {
+	entries, err := s.readUndo()
 	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
+		return nil
 	}
 	if err != nil {
-		return false, err
+		return err
+	}
+	t.undoFile = true
+	i := slices.IndexFunc(entries, func(e undoEntry) bool { return e.Commit == t.commit })
+	if i < 0 {
+		return nil
+	}
+	if err := t.apply(entries[i].Changes); err != nil {
+		return err
+	}
+	t.undo = nil
+	s.opts.Warn(fmt.Sprintf("%s: the last transaction, whose commit had failed, was taken back", s.Path()))
+	return t.readMeta(bootID) // its epoch may be among what is taken back
+}
+
+// readUndo returns the entries that are whole.
+func (s *Store) readUndo() ([]undoEntry, error) {
+	f, err := openRegular(s.file(UndoFile), os.O_RDONLY)
+	if err != nil {
+		return nil, err
 	}
 	defer f.Close()
 	b, err := io.ReadAll(io.LimitReader(f, maxUndoFile))
 	if err != nil {
-		return false, err
+		return nil, err
 	}
+	var entries []undoEntry
 	for line := range bytes.Lines(b) {
 		if len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
 		var e undoEntry
-		doc, tx, err := parseJournalLine(line)
+		doc, _, err := parseJournalLine(line)
 		if err != nil || json.Unmarshal(doc, &e) != nil {
 			s.opts.Warn(fmt.Sprintf("a line of %s is not whole and was dropped", s.file(UndoFile)))
 			continue
 		}
-		if e.Commit != t.commit {
-			continue
-		}
-		if err := t.apply(e.Changes); err != nil {
-			return true, err
-		}
-		s.opts.Warn(fmt.Sprintf("%s: transaction %d, whose commit had failed, was taken back", s.Path(), tx))
-		break
+		entries = append(entries, e)
 	}
-	t.undo = nil
-	return true, nil
+	return entries, nil
+}
+
+// dropUndo removes the undo file, if there is one. Should that fail it does no
+// harm: no commit will have these names again.
+func (s *Store) dropUndo(t *Tx) {
+	if t.undoFile {
+		_ = os.Remove(s.file(UndoFile))
+	}
 }
 
 // apply makes changes as they stand in the journal.

@@ -143,3 +143,40 @@ func TestCommitsThatFailOneAfterTheOtherAreAllTakenBack(t *testing.T) {
 		})
 	}
 }
+
+// A commit that began an epoch is taken back with its number. What is written
+// next must not carry a number that the next boot gets once more.
+func TestAnEpochThatIsTakenBackIsBegunAgain(t *testing.T) {
+	n := newNodeWith(t, 1)
+	n.boot = "boot-002"
+	n.commitBolt = failLastSync
+	if err := n.update(opAdd, func(net *Network) error { return net.Put(allocation(net.Epoch(), "10.0.0.9", "z")) }); err == nil {
+		t.Fatal("no error")
+	}
+	n.commitBolt = (*bolt.Tx).Commit
+	n.add("10.0.0.8", "y")
+	n.boot = "boot-003"
+	n.add("10.0.0.7", "x")
+	current, of := n.epochs()
+	if current != 3 || of["10.0.0.8"] != 2 || of["10.0.0.7"] != 3 {
+		t.Errorf("current %d, records %v: want 3, and 2 for 10.0.0.8, 3 for 10.0.0.7", current, of)
+	}
+}
+
+// A DEL of what is not there succeeds on a full disk, but has then not taken
+// anything back: whoever comes next must.
+func TestAnUndoThatFindsNoRoomIsTriedAgain(t *testing.T) {
+	n := newNodeWith(t, 3)
+	want := n.held()
+	n.commitBolt = failLastSync
+	if err := n.update(opAdd, func(net *Network) error { return net.Delete(ip(addrAt(0))) }); err == nil {
+		t.Fatal("no error")
+	}
+	n.commitBolt = func(tx *bolt.Tx) error { return errors.Join(tx.Rollback(), syscall.ENOSPC) }
+	n.del("10.99.0.1")
+	n.commitBolt = (*bolt.Tx).Commit
+	n.del("10.99.0.1")
+	if diff := cmp.Diff(want, n.held()); diff != "" {
+		t.Errorf("held (-want +got):\n%s", diff)
+	}
+}

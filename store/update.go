@@ -54,9 +54,7 @@ func (s *Store) Update(op Op, fn func(*Tx) error) error {
 		return err
 	}
 	err = s.transact(db, op, bootID, p, fn)
-	if closeErr := db.closeAfter(err); closeErr != nil { // what is done stays done
-		s.opts.Warn(fmt.Sprintf("closing %s: %v", s.Path(), closeErr))
-	}
+	s.closeAfter(db, err)
 	return err
 }
 
@@ -138,16 +136,8 @@ func (s *Store) attempt(db boltFile, op Op, bootID string, p pages, fn func(*Tx)
 			return nil, false, err
 		}
 	}
-	undone, err := s.applyUndo(t)
-	if err != nil {
+	if err := s.applyUndo(t, bootID); err != nil {
 		return nil, false, err
-	}
-	if undone {
-		defer func() {
-			if err == nil && fnErr == nil {
-				_ = os.Remove(s.file(UndoFile))
-			}
-		}()
 	}
 	if op.Runtime {
 		if err := t.beginEpoch(bootID); err != nil {
@@ -161,6 +151,7 @@ func (s *Store) attempt(db boltFile, op Op, bootID string, p pages, fn func(*Tx)
 	}
 	switch {
 	case len(t.changes) == 0:
+		s.dropUndo(t)
 		return nil, false, nil
 	case len(t.changes) == due && !op.Creates:
 		return nil, upkeep, s.commitUpkeep(db.DB, t, op, journal)

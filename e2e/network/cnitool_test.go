@@ -27,9 +27,7 @@ exec "$@"`
 // cnitool runs cnitool for the pod, and returns its stdout.
 func (n *node) cnitool(t *testing.T, confDir, verb, network string, p *pod) ([]byte, error) {
 	t.Helper()
-	if _, err := exec.LookPath("unshare"); err != nil {
-		t.Skip("no unshare(1), of the package util-linux")
-	}
+	testenv.NeedProgram(t, "unshare", "util-linux")
 	cmd := exec.CommandContext(t.Context(), "unshare", "--mount", "--",
 		"sh", "-c", inPrivateCache, n.cacheDir,
 		testenv.Binary(t, lab.CNITool), verb, network, p.NetNS)

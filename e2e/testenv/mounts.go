@@ -26,7 +26,7 @@ func InOwnMounts(t *testing.T, binaries ...string) bool {
 		return true
 	}
 	if os.Geteuid() != 0 {
-		skipMounts(t, "not root")
+		skipIf(t, "not root")
 	}
 	self, err := os.Executable()
 	if err != nil {
@@ -49,18 +49,11 @@ func InOwnMounts(t *testing.T, binaries ...string) bool {
 	case errors.As(err, &exit):
 		t.Errorf("in a mount namespace of its own: %v\n%s", err, out)
 	case err != nil:
-		skipMounts(t, fmt.Sprintf("no mount namespace: %v", err))
+		skipIf(t, fmt.Sprintf("no mount namespace: %v", err))
 	default:
 		t.Logf("in a mount namespace of its own:\n%s", out)
 	}
 	return false
-}
-
-// skipMounts also says on stderr what is skipped: a skip is seen with -v only.
-func skipMounts(t *testing.T, reason string) {
-	t.Helper()
-	fmt.Fprintf(os.Stderr, "SKIPPED: %s: %s\n", t.Name(), reason)
-	skipIf(t, reason)
 }
 
 // Tmpfs mounts a tmpfs of so many bytes on a new directory. It is for tests in

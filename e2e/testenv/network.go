@@ -1,7 +1,9 @@
 package testenv
 
 import (
+	"fmt"
 	"os"
+	"os/exec"
 	"sync"
 	"testing"
 
@@ -27,6 +29,15 @@ func NeedMacvlan(tb testing.TB) {
 	skipIf(tb, missingMacvlan())
 }
 
+// NeedProgram skips the test where a program is not installed.
+func NeedProgram(tb testing.TB, name, debianPackage string) {
+	tb.Helper()
+	if _, err := exec.LookPath(name); err != nil {
+		skipIf(tb, fmt.Sprintf("no %s, of the package %s", name, debianPackage))
+	}
+}
+
+// skipIf also says on stderr what is skipped: a skip is seen with -v only.
 func skipIf(tb testing.TB, reason string) {
 	tb.Helper()
 	switch {
@@ -34,6 +45,7 @@ func skipIf(tb testing.TB, reason string) {
 	case os.Getenv(RequireNetwork) != "":
 		tb.Fatalf("%s is set, but: %s", RequireNetwork, reason)
 	default:
+		fmt.Fprintf(os.Stderr, "SKIPPED: %s: %s\n", tb.Name(), reason)
 		tb.Skip(reason)
 	}
 }
