@@ -8,6 +8,8 @@ import (
 	"time"
 
 	bolt "go.etcd.io/bbolt"
+
+	"github.com/bolt-local/bolt-local/internal/failpoint"
 )
 
 // initialize fills a new checkpoint.
@@ -65,16 +67,20 @@ func (s *Store) commit(db *bolt.DB, t *Tx, op Op, j journalState) error {
 		return err
 	}
 	id, inUse := uint64(t.bolt.ID()), t.bolt.Size()
+	failpoint.Hit("store.before-commit")
 	if err := s.commitBolt(t.bolt); err != nil {
 		s.leaveUndo(t, id)
 		return fmt.Errorf("committing to %s: %w; the call has changed nothing, or the next one takes it back", s.Path(), noSpace(err))
 	}
+	failpoint.Hit("store.after-commit")
 	s.dropUndo(t)
 	s.tellJournal(db, t, op, j, id, inUse)
+	failpoint.Hit("store.after-journal")
 	w := witness{BootID: t.epochs.newestBoot, Checkpoint: t.format.ID, Tx: id}
 	if err := writeWitness(s.file(LockFile), w); err != nil {
 		s.opts.Warn(fmt.Sprintf("%s is behind: %v", s.file(LockFile), err))
 	}
+	failpoint.Hit("store.after-witness")
 	return nil
 }
 

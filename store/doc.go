@@ -21,6 +21,7 @@
 //	networks/<network>/attachments  <container id>\0<ifname>\0<address> -> nothing
 //	networks/<network>/cursors      <range set> -> <address>, the last one given
 //	networks/<network>/ranges       CRC-32C, then JSON: range sets of the last ADD
+//	networks/<network>/migration    CRC-32C, then JSON: where the network's migration stands (package migrate)
 //
 // An address is 16 bytes, IPv4 mapped into IPv6, so that keys sort as
 // addresses do.

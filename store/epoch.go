@@ -3,6 +3,7 @@ package store
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	bolt "go.etcd.io/bbolt"
@@ -73,4 +74,58 @@ func (e epochs) current(bootID string) uint64 {
 		return e.newest + 1
 	}
 	return e.newest
+}
+
+// beginEpoch gives a boot id that was never seen its number, and the records
+// that have none the current one.
+func (t *Tx) beginEpoch(bootID string) error {
+	if bootID != "" && !t.epochs.seen {
+		t.epochs.newest++
+		t.epochs.newestBoot, t.epochs.seen = bootID, true
+		if err := t.put([]string{bucketMeta, bucketEpochs}, []byte(bootID), uint64Bytes(t.epochs.newest)); err != nil {
+			return err
+		}
+	}
+	t.epoch = t.epochs.current(bootID)
+	if t.epoch == 0 {
+		return nil
+	}
+	b := t.bucket([]string{bucketMeta, bucketUnnumbered})
+	if b == nil {
+		return nil
+	}
+	var keys [][]byte
+	if err := b.ForEach(func(k, _ []byte) error {
+		keys = append(keys, slices.Clone(k))
+		return nil
+	}); err != nil {
+		return err
+	}
+	for _, key := range keys {
+		if err := t.numberRecord(key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *Tx) numberRecord(key []byte) error {
+	network, addr, ok := strings.Cut(string(key), "\x00")
+	if !ok {
+		return fmt.Errorf("%w: %s: the key %q in meta/unnumbered", ErrDamaged, t.store.Path(), key)
+	}
+	a, err := keyAddr([]byte(addr))
+	if err != nil {
+		return err
+	}
+	n := t.Network(network)
+	rec, found, err := n.Get(a)
+	if err != nil {
+		return err
+	}
+	if !found {
+		return t.remove([]string{bucketMeta, bucketUnnumbered}, key)
+	}
+	rec.Epoch = t.epoch
+	return n.Put(rec)
 }

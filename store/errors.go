@@ -1,6 +1,10 @@
 package store
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/bolt-local/bolt-local/store/filelock"
+)
 
 // What can be wrong with the files. The errors that callers see wrap these and
 // name the file and what to do.
@@ -15,7 +19,7 @@ var (
 	ErrFormat = errors.New("the checkpoint's format is not one this version may write")
 
 	// ErrLocked: the locks were not had in time.
-	ErrLocked = errors.New("another process holds the lock")
+	ErrLocked = filelock.ErrLocked
 
 	// ErrNoSpace: the disk is full.
 	ErrNoSpace = errors.New("no space left for the checkpoint")

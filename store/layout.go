@@ -38,6 +38,7 @@ const (
 	bucketAttachments = "attachments"
 	bucketCursors     = "cursors"
 	keyRanges         = "ranges"
+	keyMigration      = "migration"
 )
 
 const addrLen = 16

@@ -2,6 +2,7 @@ package store
 
 import (
 	"encoding/hex"
+	"errors"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -26,6 +27,9 @@ func TestNamesOnDiskArePinned(t *testing.T) {
 			}
 		}
 		if err := net.SetCursor(set, ip("10.1.0.2")); err != nil {
+			return err
+		}
+		if err := net.SetMigration([]byte(`{"phase":"switch"}`)); err != nil {
 			return err
 		}
 		return net.SetRanges([]record.RangeSet{set})
@@ -63,6 +67,7 @@ func TestNamesOnDiskArePinned(t *testing.T) {
 		`networks/podnet/attachments/3f1c\0eth0\0<` + v4 + ">",
 		`networks/podnet/attachments/3f1c\0eth0\0<` + v6 + ">",
 		"networks/podnet/cursors/10.1.0.2-10.1.0.9",
+		"networks/podnet/migration",
 		"networks/podnet/ranges",
 	}
 	if diff := cmp.Diff(want, keys); diff != "" {
@@ -98,6 +103,24 @@ func printable(k []byte) string {
 	}
 	cut := len(k) - addrLen
 	return string(k[:cut]) + "<" + hex.EncodeToString(k[cut:]) + ">"
+}
+
+func TestDocumentsOnDiskArePinned(t *testing.T) {
+	n := newNode(t)
+	err := n.update(opAdd, func(net *Network) error {
+		return errors.Join(net.SetMigration([]byte(`{"phase":"switch"}`)), net.SetRanges([]record.RangeSet{{{Subnet: netip.MustParsePrefix("10.1.0.0/24"), Start: ip("10.1.0.2"), End: ip("10.1.0.9")}}}))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		"networks/podnet/migration": "\x9a\x9a\xf51" + `{"phase":"switch"}`,
+		"networks/podnet/ranges":    "k\x05.\xd6" + `[[{"subnet":"10.1.0.0/24","rangeStart":"10.1.0.2","rangeEnd":"10.1.0.9"}]]`,
+	} {
+		if got := n.content()[path]; got != want {
+			t.Errorf("%s:\n got %q\nwant %q", path, got, want)
+		}
+	}
 }
 
 func TestFormatOnDiskIsPinned(t *testing.T) {

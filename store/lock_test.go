@@ -2,17 +2,15 @@ package store
 
 import (
 	"errors"
-	"fmt"
 	"os"
-	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"github.com/bolt-local/bolt-local/store/filelock/locktest"
 )
 
 func TestAHeldLockEndsTheCallWithinItsBound(t *testing.T) {
@@ -38,86 +36,6 @@ func TestAHeldLockEndsTheCallWithinItsBound(t *testing.T) {
 	n.add("10.0.0.2", "a") // whoever gave up has not kept the lock
 }
 
-// waitsFor tells whether this process waits for the lock on the file with this
-// inode: in /proc/locks a waiter is a line of its own, with an arrow.
-func waitsFor(t *testing.T, inode uint64) bool {
-	t.Helper()
-	b, err := os.ReadFile("/proc/locks")
-	if err != nil {
-		t.Skipf("the kernel does not say who waits for a lock: %v", err)
-	}
-	for line := range strings.Lines(string(b)) {
-		// 1: -> FLOCK ADVISORY WRITE <pid> <major>:<minor>:<inode> 0 EOF
-		f := strings.Fields(line)
-		if len(f) > 6 && f[1] == "->" && f[2] == "FLOCK" && f[5] == strconv.Itoa(os.Getpid()) && strings.HasSuffix(f[6], fmt.Sprintf(":%d", inode)) {
-			return true
-		}
-	}
-	return false
-}
-
-// lockAndWait holds the lock at path and returns once the call behind done
-// waits for it. The call ends on its own at its bound, so this does too.
-func lockAndWait(t *testing.T, path string, start func(), done <-chan error) (unlock func()) {
-	t.Helper()
-	l := flock.New(path, flock.SetPermissions(0o600))
-	if err := l.Lock(); err != nil {
-		t.Fatal(err)
-	}
-	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	start()
-	for !waitsFor(t, info.Sys().(*syscall.Stat_t).Ino) {
-		select {
-		case err := <-done:
-			t.Fatalf("the call did not wait for the lock that is held: %v", err)
-		case <-time.After(time.Millisecond):
-		}
-	}
-	return func() {
-		if err := l.Unlock(); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-func TestALockFileThatIsReplacedUnderAWaiterIsTakenAgain(t *testing.T) {
-	n := newNodeWith(t, 1)
-	n.opts.LockTimeout = time.Minute
-	lock := n.file(LockFile)
-	var released atomic.Bool
-	done := make(chan error, 1)
-	unlockOld := lockAndWait(t, lock, func() {
-		go func() {
-			done <- n.update(opAdd, func(net *Network) error {
-				if !released.Load() {
-					return errors.New("it works while another holds the lock that is on disk")
-				}
-				return net.Put(allocation(net.Epoch(), "10.0.0.2", "a"))
-			})
-		}()
-	}, done)
-	if err := os.Rename(lock, lock+".away"); err != nil {
-		t.Fatal(err)
-	}
-	unlockNew := lockAndWait(t, lock, unlockOld, done)
-	released.Store(true)
-	unlockNew()
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
-	if got := n.held(); len(got) != 2 || got["10.0.0.2"] != "a" {
-		t.Errorf("held = %v", got)
-	}
-	for _, path := range []string{lock, lock + ".away"} {
-		if free, err := flock.New(path).TryLock(); !free || err != nil {
-			t.Errorf("the lock on %s is kept: %v", path, err)
-		}
-	}
-}
-
 func TestADirectoryThatIsRemovedUnderAWaiterIsANewNode(t *testing.T) {
 	for name, c := range map[string]struct {
 		op   Op
@@ -131,7 +49,7 @@ func TestADirectoryThatIsRemovedUnderAWaiterIsANewNode(t *testing.T) {
 			n := newNodeWith(t, 3)
 			n.opts.LockTimeout = time.Minute
 			done := make(chan error, 1)
-			unlock := lockAndWait(t, n.file(LockFile), func() { go func() { done <- n.update(c.op, c.fn) }() }, done)
+			unlock := locktest.HoldUntilWaiting(t, n.file(LockFile), func() { go func() { done <- n.update(c.op, c.fn) }() }, done)
 			if err := os.RemoveAll(n.dir); err != nil {
 				t.Fatal(err)
 			}

@@ -2,12 +2,10 @@ package store
 
 import (
 	"bytes"
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"net/netip"
 
-	"github.com/bolt-local/bolt-local/store/crc32c"
 	"github.com/bolt-local/bolt-local/store/record"
 )
 
@@ -155,19 +153,12 @@ func (n *Network) Cursor(set record.RangeSet) netip.Addr {
 
 // Ranges returns the range sets of the network's last ADD.
 func (n *Network) Ranges() ([]record.RangeSet, error) {
-	b := n.tx.bucket([]string{bucketNetworks, n.name})
-	if b == nil {
-		return nil, nil
-	}
-	value := b.Get([]byte(keyRanges))
-	if value == nil {
-		return nil, nil
-	}
-	if len(value) < 4 || binary.BigEndian.Uint32(value) != crc32c.Sum(value[4:]) {
-		return nil, n.damaged(fmt.Errorf("the ranges have a wrong checksum"))
+	doc, err := n.sealed(keyRanges)
+	if doc == nil || err != nil {
+		return nil, err
 	}
 	var sets []record.RangeSet
-	if err := json.Unmarshal(value[4:], &sets); err != nil {
+	if err := json.Unmarshal(doc, &sets); err != nil {
 		return nil, n.damaged(fmt.Errorf("the ranges: %w", err))
 	}
 	return sets, nil

@@ -1,14 +1,11 @@
 package store
 
 import (
-	"bytes"
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"net/netip"
 	"slices"
 
-	"github.com/bolt-local/bolt-local/store/crc32c"
 	"github.com/bolt-local/bolt-local/store/record"
 )
 
@@ -104,11 +101,5 @@ func (n *Network) SetRanges(sets []record.RangeSet) error {
 	if err != nil {
 		return fmt.Errorf("encoding the ranges of network %s: %w", n.name, err)
 	}
-	value := binary.BigEndian.AppendUint32(nil, crc32c.Sum(doc))
-	value = append(value, doc...)
-	path := []string{bucketNetworks, n.name}
-	if b := n.tx.bucket(path); b != nil && bytes.Equal(b.Get([]byte(keyRanges)), value) {
-		return nil
-	}
-	return n.tx.put(path, []byte(keyRanges), value)
+	return n.seal(keyRanges, doc)
 }

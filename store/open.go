@@ -11,6 +11,8 @@ import (
 	bolt "go.etcd.io/bbolt"
 	berrors "go.etcd.io/bbolt/errors"
 	"golang.org/x/sys/unix"
+
+	"github.com/bolt-local/bolt-local/internal/failpoint"
 )
 
 // boltFile is an open checkpoint.
@@ -123,6 +125,7 @@ func (s *Store) create(bootID string) (err error) {
 	if err := os.Rename(tmp, s.Path()); err != nil {
 		return err
 	}
+	failpoint.Hit("store.created")
 	if err := syncDir(s.dir); err != nil {
 		return err
 	}

@@ -32,7 +32,7 @@ func believed(fn func(*Tx) error) func(*Tx) error {
 func (s *Store) read(fn func(*Tx) error) error {
 	bootID := s.opts.BootID()
 	deadline := time.Now().Add(s.opts.LockTimeout)
-	l, err := acquire(s.file(LockFile), false, false, deadline)
+	l, err := s.lock(false, false, deadline)
 	switch {
 	case err == nil:
 		defer l.Unlock()

@@ -51,6 +51,18 @@ func New(dir string, opts Options) *Store {
 	return &Store{dir: dir, opts: opts, commitBolt: (*bolt.Tx).Commit}
 }
 
+// Dir is the data directory.
+func (s *Store) Dir() string { return s.dir }
+
+// BootID is that of the running boot, "" where it cannot be read.
+func (s *Store) BootID() string { return s.opts.BootID() }
+
+// LockTimeout is the longest wait for all locks together.
+func (s *Store) LockTimeout() time.Duration { return s.opts.LockTimeout }
+
+// Exists tells whether there is a checkpoint file.
+func (s *Store) Exists() bool { return exists(s.Path()) }
+
 // Path is the checkpoint's file name.
 func (s *Store) Path() string { return s.file(CheckpointFile) }
 
@@ -65,4 +77,16 @@ type Op struct {
 	Creates bool
 	// Runtime: a container runtime called, so a new boot id begins an epoch.
 	Runtime bool
+	// Committed, if set, is called under the lock once what the operation did is
+	// durable, also where there was nothing to write; not where Update fails, nor
+	// where there is no checkpoint and none is made.
+	Committed func()
+}
+
+// done tells of an Update that ended with err.
+func (op Op) done(err error) error {
+	if err == nil && op.Committed != nil {
+		op.Committed()
+	}
+	return err
 }

@@ -19,8 +19,10 @@ type Tx struct {
 	readOnly error  // why writes are refused, nil where they are not
 	problem  error
 	changes  []change
-	undo     []change // what takes each of them back
-	undoFile bool     // there is one, of no use once this transaction is done
+	undo     []change   // what takes each of them back
+	made     [][]string // paths of the buckets that it made, in this order
+	spoiled  error      // why it may not be committed
+	undoFile bool       // there is one, of no use once this transaction is done
 }
 
 // begin reads what every transaction needs. It checks nothing but what it
@@ -110,13 +112,7 @@ func (t *Tx) put(path []string, key, value []byte) error {
 	if t.readOnly != nil {
 		return t.readOnly
 	}
-	b, err := t.bolt.CreateBucketIfNotExists([]byte(path[0]))
-	for _, name := range path[1:] {
-		if err != nil {
-			break
-		}
-		b, err = b.CreateBucketIfNotExists([]byte(name))
-	}
+	b, err := t.makeBucket(path)
 	if err != nil {
 		return fmt.Errorf("writing to %s: %w", t.store.Path(), err)
 	}
@@ -126,6 +122,28 @@ func (t *Tx) put(path []string, key, value []byte) error {
 	}
 	t.record(change{Path: path, Key: key, Value: value}, before)
 	return nil
+}
+
+// buckets is what has buckets in it: a transaction or a bucket.
+type buckets interface {
+	Bucket(name []byte) *bolt.Bucket
+	CreateBucket(name []byte) (*bolt.Bucket, error)
+	DeleteBucket(name []byte) error
+}
+
+// makeBucket returns the bucket at path, of which it makes what is missing.
+func (t *Tx) makeBucket(path []string) (b *bolt.Bucket, err error) {
+	var parent buckets = t.bolt
+	for i, name := range path {
+		if b = parent.Bucket([]byte(name)); b == nil {
+			if b, err = parent.CreateBucket([]byte(name)); err != nil {
+				return nil, err
+			}
+			t.made = append(t.made, path[:i+1])
+		}
+		parent = b
+	}
+	return b, nil
 }
 
 // remove deletes a key, which need not be there.

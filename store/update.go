@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -14,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Update calls fn in one transaction. It is committed and durable when Update
+// Update calls fn in one transaction, once at most. It is committed and durable when Update
 // returns nil, and without effect when fn fails; a transaction that writes
 // nothing costs no sync. Upkeep that is due (a new epoch) is committed even
 // when fn fails. Where the file system is read-only, an fn that writes nothing
@@ -27,7 +25,7 @@ func (s *Store) Update(op Op, fn func(*Tx) error) error {
 	case errors.Is(err, fs.ErrNotExist) && !op.Creates:
 		return s.lost(bootID)
 	case readOnlyError(err) && !op.Creates:
-		return s.updateReadOnly(bootID, deadline, err, fn)
+		return s.updateReadOnly(op, bootID, deadline, err, fn)
 	case err != nil:
 		return noSpace(err)
 	}
@@ -45,7 +43,7 @@ func (s *Store) Update(op Op, fn func(*Tx) error) error {
 	}
 	switch {
 	case readOnlyError(err) && !op.Creates:
-		return s.view(bootID, deadline, refusal(err), believed(fn))
+		return op.done(s.view(bootID, deadline, refusal(err), believed(fn)))
 	case err != nil:
 		return fmt.Errorf("opening the checkpoint: %w", err)
 	}
@@ -55,7 +53,7 @@ func (s *Store) Update(op Op, fn func(*Tx) error) error {
 	}
 	err = s.transact(db, op, bootID, p, fn)
 	s.closeAfter(db, err)
-	return err
+	return op.done(err)
 }
 
 // acquireForWriting takes the lock, in a directory that it makes where op
@@ -63,13 +61,13 @@ func (s *Store) Update(op Op, fn func(*Tx) error) error {
 // made again.
 func (s *Store) acquireForWriting(op Op, deadline time.Time) (*flock.Flock, error) {
 	if !op.Creates {
-		return acquire(s.file(LockFile), exists(s.Path()), true, deadline)
+		return s.lock(exists(s.Path()), true, deadline)
 	}
 	for {
 		if err := makeDir(s.dir, 0o700); err != nil {
 			return nil, fmt.Errorf("making ipam.dataDir: %w", noSpace(err))
 		}
-		l, err := acquire(s.file(LockFile), true, true, deadline)
+		l, err := s.lock(true, true, deadline)
 		if !errors.Is(err, fs.ErrNotExist) || time.Now().After(deadline) {
 			return l, err
 		}
@@ -77,15 +75,15 @@ func (s *Store) acquireForWriting(op Op, deadline time.Time) (*flock.Flock, erro
 }
 
 // updateReadOnly lets fn look at a checkpoint that cannot be written.
-func (s *Store) updateReadOnly(bootID string, deadline time.Time, why error, fn func(*Tx) error) error {
-	l, err := acquire(s.file(LockFile), false, false, deadline)
+func (s *Store) updateReadOnly(op Op, bootID string, deadline time.Time, why error, fn func(*Tx) error) error {
+	l, err := s.lock(false, false, deadline)
 	switch {
 	case err == nil:
 		defer l.Unlock()
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
-	return s.view(bootID, deadline, refusal(why), believed(fn))
+	return op.done(s.view(bootID, deadline, refusal(why), believed(fn)))
 }
 
 func refusal(err error) error { return fmt.Errorf("%w: %w", ErrReadOnly, err) }
@@ -99,68 +97,67 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// transact runs fn on the open checkpoint, of which inspect said p.
+// transact makes one transaction on the open checkpoint, of which inspect said
+// p: checks, upkeep, fn, commit. Where fn fails, upkeep is left and committed.
 func (s *Store) transact(db boltFile, op Op, bootID string, p pages, fn func(*Tx) error) error {
 	return guard(s.Path(), func() error {
-		fnErr, upkeep, err := s.attempt(db, op, bootID, p, fn)
+		tx, err := db.Begin(true)
 		if err != nil {
 			return err
 		}
-		if fnErr != nil && upkeep {
-			if _, _, err := s.attempt(db, op, bootID, p, func(*Tx) error { return nil }); err != nil {
-				return errors.Join(fnErr, err)
+		defer tx.Rollback() // after a commit there is nothing to roll back
+		t, err := s.begin(tx, bootID)
+		if err != nil {
+			return err
+		}
+		journal, err := s.checkOpen(t, bootID, p.tx)
+		if err != nil {
+			return err
+		}
+		if op.Creates { // only now: a refusal leaves every byte as it was
+			if err := makeRoom(db.file, p); err != nil {
+				return err
 			}
+		}
+		if err := s.upkeep(t, op, bootID); err != nil {
+			return err
+		}
+		due := len(t.changes)
+		fnErr := t.Try(func() error { return fn(t) })
+		if err := s.finish(db.DB, t, op, journal, due); err != nil {
+			return errors.Join(fnErr, err)
 		}
 		return fnErr
 	})
 }
 
-// attempt makes one transaction: checks, upkeep, fn, commit. It reports fn's
-// error, after which nothing was written, and whether upkeep was due.
-func (s *Store) attempt(db boltFile, op Op, bootID string, p pages, fn func(*Tx) error) (fnErr error, upkeep bool, err error) {
-	tx, err := db.Begin(true)
-	if err != nil {
-		return nil, false, err
-	}
-	defer tx.Rollback() // after a commit there is nothing to roll back
-	t, err := s.begin(tx, bootID)
-	if err != nil {
-		return nil, false, err
-	}
-	journal, err := s.checkOpen(t, bootID, p.tx)
-	if err != nil {
-		return nil, false, err
-	}
-	if op.Creates { // only now: a refusal leaves every byte as it was
-		if err := makeRoom(db.file, p); err != nil {
-			return nil, false, err
-		}
-	}
+// upkeep writes what is due whatever the call itself does.
+func (s *Store) upkeep(t *Tx, op Op, bootID string) error {
 	if err := s.applyUndo(t, bootID); err != nil {
-		return nil, false, err
+		return err
 	}
 	if op.Runtime {
-		if err := t.beginEpoch(bootID); err != nil {
-			return nil, false, err
-		}
+		return t.beginEpoch(bootID)
 	}
-	due := len(t.changes)
-	upkeep = due > 0
-	if err := fn(t); err != nil {
-		return err, upkeep, nil
-	}
-	switch {
-	case len(t.changes) == 0:
-		s.dropUndo(t)
-		return nil, false, nil
-	case len(t.changes) == due && !op.Creates:
-		return nil, upkeep, s.commitUpkeep(db.DB, t, op, journal)
-	}
-	return nil, upkeep, s.commit(db.DB, t, op, journal)
+	return nil
 }
 
-// commitUpkeep is for a call that had nothing to write itself, such as the DEL
-// of what is not there: it must not fail because a full disk has no room for
+// finish commits t, of whose changes the first due are upkeep, if it has any.
+func (s *Store) finish(db *bolt.DB, t *Tx, op Op, j journalState, due int) error {
+	switch {
+	case t.spoiled != nil:
+		return t.spoiled
+	case len(t.changes) == 0:
+		s.dropUndo(t)
+		return nil
+	case len(t.changes) == due && !op.Creates:
+		return s.commitUpkeep(db, t, op, j)
+	}
+	return s.commit(db, t, op, j)
+}
+
+// commitUpkeep is for a call that wrote nothing itself, such as the DEL of what
+// is not there: it must not fail because a full disk has no room for
 // what can wait for the next call.
 func (s *Store) commitUpkeep(db *bolt.DB, t *Tx, op Op, j journalState) error {
 	err := s.commit(db, t, op, j)
@@ -169,58 +166,4 @@ func (s *Store) commitUpkeep(db *bolt.DB, t *Tx, op Op, j journalState) error {
 		return nil
 	}
 	return err
-}
-
-// beginEpoch gives a boot id that was never seen its number, and the records
-// that have none the current one.
-func (t *Tx) beginEpoch(bootID string) error {
-	if bootID != "" && !t.epochs.seen {
-		t.epochs.newest++
-		t.epochs.newestBoot, t.epochs.seen = bootID, true
-		if err := t.put([]string{bucketMeta, bucketEpochs}, []byte(bootID), uint64Bytes(t.epochs.newest)); err != nil {
-			return err
-		}
-	}
-	t.epoch = t.epochs.current(bootID)
-	if t.epoch == 0 {
-		return nil
-	}
-	b := t.bucket([]string{bucketMeta, bucketUnnumbered})
-	if b == nil {
-		return nil
-	}
-	var keys [][]byte
-	if err := b.ForEach(func(k, _ []byte) error {
-		keys = append(keys, slices.Clone(k))
-		return nil
-	}); err != nil {
-		return err
-	}
-	for _, key := range keys {
-		if err := t.numberRecord(key); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (t *Tx) numberRecord(key []byte) error {
-	network, addr, ok := strings.Cut(string(key), "\x00")
-	if !ok {
-		return fmt.Errorf("%w: %s: the key %q in meta/unnumbered", ErrDamaged, t.store.Path(), key)
-	}
-	a, err := keyAddr([]byte(addr))
-	if err != nil {
-		return err
-	}
-	n := t.Network(network)
-	rec, found, err := n.Get(a)
-	if err != nil {
-		return err
-	}
-	if !found {
-		return t.remove([]string{bucketMeta, bucketUnnumbered}, key)
-	}
-	rec.Epoch = t.epoch
-	return n.Put(rec)
 }

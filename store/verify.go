@@ -76,6 +76,9 @@ func (v *verifier) network(n *Network) {
 	if _, err := n.Ranges(); err != nil {
 		v.errs = append(v.errs, err)
 	}
+	if _, err := n.Migration(); err != nil {
+		v.errs = append(v.errs, err)
+	}
 }
 
 // attachments reads the index of attachments.

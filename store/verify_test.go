@@ -24,7 +24,7 @@ func newFullNode(t *testing.T) *node {
 		both.Holders = append(both.Holders, allocation(1, "fd00::2", "b").Holders...)
 		return errors.Join(
 			net.Put(allocation(net.Epoch(), "10.0.0.2", "a")), net.Put(both), net.Put(allocation(0, "10.0.0.4", "c")),
-			net.SetCursor(set, ip("10.0.0.2")), net.SetRanges([]record.RangeSet{set}),
+			net.SetCursor(set, ip("10.0.0.2")), net.SetRanges([]record.RangeSet{set}), net.SetMigration([]byte(`{"phase":"expand"}`)),
 			tx.Network("other").Put(allocation(net.Epoch(), "10.0.0.2", "d")),
 		)
 	})
@@ -69,6 +69,17 @@ func TestVerifyPassesASoundFile(t *testing.T) {
 	err := newNode(t).Read(func(tx *Tx) error { return tx.Verify() })
 	if err != nil {
 		t.Errorf("without a checkpoint: %v", err)
+	}
+}
+
+// putMigration stores value, its checksum included, as a network's migration.
+func putMigration(network string, value []byte) func(*bolt.Tx) error {
+	return func(tx *bolt.Tx) error {
+		b, err := tx.Bucket([]byte(bucketNetworks)).CreateBucketIfNotExists([]byte(network))
+		if err != nil {
+			return err
+		}
+		return b.Put([]byte(keyMigration), value)
 	}
 }
 
@@ -163,8 +174,22 @@ func TestVerifyNamesWhatIsWrong(t *testing.T) {
 		"a key that is no address": {
 			func(tx *bolt.Tx) error { return podnet(tx, bucketAllocations).Put([]byte("10.0.0.2"), []byte{1}) },
 			[]string{"network podnet", "an address key has a length of 8,"}},
-		"ranges with a wrong checksum": {putRanges([]byte("\x00\x00\x00\x00[]")), []string{"network podnet", "the ranges have a wrong checksum"}},
-		"ranges that are cut off":      {putRanges([]byte{0, 0}), []string{"network podnet", "the ranges have a wrong checksum"}},
+		"ranges with a wrong checksum": {putRanges([]byte("\x00\x00\x00\x00[]")), []string{"network podnet", "the ranges: wrong checksum"}},
+		"ranges that are cut off":      {putRanges([]byte{0, 0}), []string{"network podnet", "the ranges: wrong checksum"}},
+		"a migration that is cut off":  {putMigration("podnet", []byte{0, 0}), []string{"network podnet", "the migration: wrong checksum"}},
+		"a bit of a migration": {
+			func(tx *bolt.Tx) error {
+				value := slices.Clone(bucketIn(tx, bucketNetworks, "podnet").Get([]byte(keyMigration)))
+				value[9] ^= 1
+				return putMigration("podnet", value)(tx)
+			},
+			[]string{"network podnet", "the migration: wrong checksum"}},
+		"a migration in another network": {
+			func(tx *bolt.Tx) error {
+				whole := slices.Clone(bucketIn(tx, bucketNetworks, "podnet").Get([]byte(keyMigration)))
+				return putMigration("third", whole)(tx)
+			},
+			[]string{"network third", "the migration: wrong checksum"}},
 		"ranges that are no ranges": {
 			putRanges(append(binary.BigEndian.AppendUint32(nil, crc32c.Sum([]byte("junk"))), "junk"...)),
 			[]string{"network podnet", "the ranges: "}},

@@ -43,6 +43,7 @@ type wireHolder struct {
 	NetNS       *NetNS     `json:"netns,omitempty"`
 	Pod         *Pod       `json:"pod,omitempty"`
 	Unknown     []string   `json:"unknown,omitempty"`
+	Mark        string     `json:"mark,omitempty"`
 }
 
 // Encode returns the bytes of an allocation stored for network.
@@ -130,6 +131,7 @@ func toWire(h Holder) wireHolder {
 		Origin:      h.Origin,
 		BootTimeNs:  int64(h.BootTime),
 		Unknown:     h.Unknown,
+		Mark:        h.Mark,
 	}
 	if !h.AllocatedAt.IsZero() {
 		at := h.AllocatedAt.UTC()
@@ -152,6 +154,7 @@ func fromWire(w wireAllocation) Allocation {
 			Origin:     wh.Origin,
 			BootTime:   time.Duration(wh.BootTimeNs),
 			Unknown:    wh.Unknown,
+			Mark:       wh.Mark,
 		}
 		if wh.AllocatedAt != nil {
 			h.AllocatedAt = *wh.AllocatedAt

@@ -29,6 +29,7 @@ func full() Allocation {
 			Attachment: Attachment{ContainerID: "77aa"},
 			Origin:     OriginHostLocal,
 			Unknown:    []string{"ifname"},
+			Mark:       "131074 1796212800.5",
 		}},
 	}
 }
@@ -72,7 +73,7 @@ func TestJSONNamesArePinned(t *testing.T) {
 		`{"containerID":"3f1c","ifname":"eth0","origin":"add","allocatedAt":"2026-11-29T12:00:00.000000005Z","bootTimeNs":90000000000,` +
 		`"netns":{"path":"/var/run/netns/x","inode":4026532000,"mountNS":4026531841},` +
 		`"pod":{"namespace":"default","name":"web-0","uid":"u-1","infraContainerID":"3f1c"}},` +
-		`{"containerID":"77aa","ifname":"","origin":"host-local","unknown":["ifname"]}]}`
+		`{"containerID":"77aa","ifname":"","origin":"host-local","unknown":["ifname"],"mark":"131074 1796212800.5"}]}`
 	if got := string(b[headerLen:]); got != want {
 		t.Errorf("JSON on disk:\n got %s\nwant %s", got, want)
 	}

@@ -60,6 +60,10 @@ type Holder struct {
 	Pod      Pod
 	// Unknown names the fields that an import could not fill ("ifname", "network").
 	Unknown []string
+	// Mark is the identity of what an older form keeps for this holder, in that
+	// form's own terms (host-local: inode and change time of the file); empty
+	// where it keeps nothing.
+	Mark string
 
 	extra, netnsExtra, podExtra extraFields
 }
