@@ -41,14 +41,15 @@ func (p *Plugin) Add(call Call) (types.Result, error) {
 	from := pools(cfg.RangeSets) // before the lock: there may be thousands of ranges
 	var granted []grant
 	var notes []string
-	err = p.Open(cfg).Update(VerbAdd, cfg.Network, func(tx Tx) error {
+	state := p.Open(cfg)
+	err = state.Update(VerbAdd, cfg.Network, func(tx Tx) error {
 		// Between the lock and the first write: whoever waited for us may have
 		// been killed meanwhile, and its DEL may have come before this.
 		if p.Orphaned() {
 			return Errorf(CodeCallerGone, "the calling process has died: nothing was allocated for container %s, ifname %s", call.ContainerID, call.IfName)
 		}
 		a := allocator{
-			plugin: p, tx: tx, cfg: cfg, pools: from, wanted: wanted,
+			plugin: p, state: state, tx: tx, cfg: cfg, pools: from, wanted: wanted,
 			holder: record.Holder{
 				Attachment:  call.attachment(),
 				Origin:      record.OriginAdd,

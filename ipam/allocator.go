@@ -11,6 +11,7 @@ import (
 // allocator serves one ADD within one transaction.
 type allocator struct {
 	plugin *Plugin
+	state  State
 	tx     Tx
 	cfg    *Config
 	pools  []pool       // of cfg's range sets
@@ -24,6 +25,9 @@ type allocator struct {
 // run grants an address from every range set, in their order. The attachment
 // keeps what it holds: repeating an ADD gives the same answer.
 func (a *allocator) run() error {
+	if err := a.nameUnknown(); err != nil {
+		return err
+	}
 	held, err := a.tx.HeldBy(a.holder.Attachment)
 	if err != nil {
 		return err
@@ -40,6 +44,21 @@ func (a *allocator) run() error {
 		a.granted = append(a.granted, grant{addr, r})
 	}
 	return a.tx.SetRanges(a.cfg.RangeSets)
+}
+
+// nameUnknown takes over what the container holds without an ifname, as far as
+// a witness ascribes it to the attachment.
+func (a *allocator) nameUnknown() error {
+	unknown, err := a.tx.HeldBy(unnamed(a.holder.Attachment))
+	if err != nil {
+		return err
+	}
+	for _, mine := range ascribed(a.state, a.cfg.Network, a.holder.Attachment, unknown, nil) {
+		if err := rename(a.tx, mine, a.holder.Attachment); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // dropOutside frees those held addresses that lie in none of today's ranges, or

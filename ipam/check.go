@@ -19,11 +19,17 @@ func (p *Plugin) Check(call Call) error {
 	if !given && cfg.Role == Chained {
 		return Errorf(CodeConfig, "CHECK in network %s needs prevResult", cfg.Network)
 	}
-	return p.Open(cfg).View(cfg.Network, func(r Reader) error {
+	state := p.Open(cfg)
+	return state.View(cfg.Network, func(r Reader) error {
 		held, err := r.HeldBy(call.attachment())
 		if err != nil {
 			return err
 		}
+		unknown, err := r.HeldBy(unnamed(call.attachment()))
+		if err != nil {
+			return err
+		}
+		held = append(held, ascribed(state, cfg.Network, call.attachment(), unknown, prev)...)
 		held = slices.DeleteFunc(held, func(a record.Allocation) bool { return p.Stale(r.Epoch(), a) })
 		if len(held) == 0 {
 			return Errorf(CodeNothingAllocated, "no address is recorded for container %s, ifname %s in network %s", call.ContainerID, call.IfName, cfg.Network)

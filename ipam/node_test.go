@@ -51,14 +51,17 @@ func newNode(dir string) *node {
 }
 
 func (n *node) plugin() *ipam.Plugin {
-	return &ipam.Plugin{
-		Open:       func(*ipam.Config) ipam.State { return migrate.State{Store: n.store} },
+	p := &ipam.Plugin{
 		Namespaces: n.spaces,
 		Now:        func() time.Time { return time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC) },
 		BootTime:   func() time.Duration { return time.Minute },
 		Orphaned:   func() bool { return n.parent },
 		Warn:       func(line string) { n.warned = append(n.warned, line) },
 	}
+	p.Open = func(cfg *ipam.Config) ipam.State {
+		return migrate.State{Store: n.store, Config: cfg, Namespaces: n.spaces, Stale: p.Stale, Warn: p.Warn}
+	}
+	return p
 }
 
 func (n *node) call(id, conf string) ipam.Call {

@@ -43,6 +43,10 @@ type State interface {
 
 	// Writable tells why an ADD in network could not write, without writing.
 	Writable(network string) error
+
+	// Ascribed returns the addresses that a witness beside the state, libcni's
+	// cache of results, ascribes to an attachment.
+	Ascribed(network string, att record.Attachment) []netip.Addr
 }
 
 // Reader reads one network.

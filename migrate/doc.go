@@ -1,9 +1,10 @@
 // Package migrate stands between the verbs (package ipam) and the forms in
-// which a node's allocations are stored. A form is one way to store all of
-// them: host-local's directory, or the checkpoint's schema 1 (package store).
+// which a node's allocations are stored. It is the ipam.State of a node: each
+// call opens the checkpoint (package store), and the migration engine (package
+// engine) keeps it in step with host-local's directory (package hostlocal) as
+// far as the network's phase asks for it. What neither knows is filled in from
+// libcni's result caches (package cnicache).
 //
-// What is written goes to the checkpoint. An ADD in a network that host-local
-// has reservations for is refused: beside them addresses would be given out
-// twice. It is asked each time, since somebody may have gone back to host-local
-// and come again.
+// Locks are taken in this order: the store's own, bbolt's, host-local's. All
+// are waited for together as long as LockTimeout.
 package migrate

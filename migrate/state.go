@@ -1,88 +1,121 @@
 package migrate
 
 import (
-	"errors"
-	"path/filepath"
+	"fmt"
+	"time"
 
-	"github.com/containernetworking/cni/pkg/types"
+	"golang.org/x/sys/unix"
 
 	"github.com/bolt-local/bolt-local/ipam"
+	"github.com/bolt-local/bolt-local/migrate/cnicache"
+	"github.com/bolt-local/bolt-local/migrate/engine"
+	"github.com/bolt-local/bolt-local/migrate/form"
+	"github.com/bolt-local/bolt-local/migrate/hostlocal"
 	"github.com/bolt-local/bolt-local/store"
+	"github.com/bolt-local/bolt-local/store/record"
 )
 
 // State is the ipam.State of a node.
 type State struct {
 	Store *store.Store
-	// LegacyParent is the directory in which host-local keeps a directory for
-	// each network; "" for what gives out no addresses.
-	LegacyParent string
+	// Config is that of the call, nil for the command line.
+	Config *ipam.Config
+	// Namespaces and Stale are the plugin's.
+	Namespaces ipam.Namespaces
+	Stale      func(epoch uint64, a record.Allocation) bool
+	// Warn gets a line for the operator.
+	Warn func(string)
 }
 
 var _ ipam.State = State{}
 
 // View implements [ipam.State].
 func (s State) View(network string, fn func(ipam.Reader) error) error {
-	return cniError(s.Store.Read(func(tx *store.Tx) error { return fn(tx.Network(network)) }))
+	return cniError(s.Store.Read(func(tx *store.Tx) error {
+		return s.ViewIn(tx, network, false, func(v engine.View) error { return fn(v) })
+	}))
 }
 
 // Update implements [ipam.State].
 func (s State) Update(verb ipam.Verb, network string, fn func(ipam.Tx) error) error {
+	call := s.call(network)
 	op := store.Op{Verb: string(verb), Creates: verb == ipam.VerbAdd}
 	switch verb {
 	case ipam.VerbAdd, ipam.VerbDel, ipam.VerbGC:
-		op.Runtime = true
+		op.Runtime, call.Runtime = true, true
+		call.Enters = call.OldPath != ""
+		call.Grants = verb == ipam.VerbAdd
+		// The DEL of a pod that host-local gave its address may be the first call.
+		op.Creates = op.Creates || (call.Enters && !s.Store.Exists() && holdsSomething(call.OldPath))
 	}
-	return cniError(s.Store.Update(op, func(tx *store.Tx) error {
-		n := tx.Network(network)
-		if verb == ipam.VerbAdd {
-			if err := s.refuseReservations(network); err != nil {
-				return err
-			}
+	return s.update(op, call, fn)
+}
+
+func (s State) update(op store.Op, call engine.Call, fn func(ipam.Tx) error) error {
+	var verb error
+	var committed, unlock func()
+	e := s.engine(call.Network)
+	op.Committed = func() {
+		if committed != nil {
+			committed()
 		}
-		return fn(n)
-	}))
+	}
+	defer func() {
+		if unlock != nil {
+			unlock()
+		}
+	}()
+	err := s.Store.Update(op, func(tx *store.Tx) error {
+		var err error
+		committed, unlock, verb, err = e.Update(schema1{tx.Network(call.Network), tx}, call, fn)
+		return err
+	})
+	if err == nil {
+		err = verb
+	}
+	return cniError(err)
 }
 
 // Writable implements [ipam.State].
 func (s State) Writable(network string) error {
-	if err := s.Store.Writable(); err != nil {
-		return cniError(err)
-	}
-	return s.refuseReservations(network)
-}
-
-// refuseReservations fails where host-local has reservations of a network. With
-// an ipam.dataDir that host-local was not given, its default directory counts
-// too.
-func (s State) refuseReservations(network string) error {
-	if s.LegacyParent == "" {
-		return nil
-	}
-	for _, parent := range []string{s.LegacyParent, ipam.DefaultLegacyParent} {
-		if err := refuseReservations(filepath.Join(parent, network)); err != nil {
-			return err
+	err := s.Store.Writable()
+	if dir := s.oldPath(network); err == nil && dir != "" && isDir(dir) {
+		if err = unix.Access(dir, unix.W_OK|unix.X_OK); err != nil {
+			err = fmt.Errorf("host-local's directory %s: %w", dir, err)
 		}
 	}
-	return nil
+	return cniError(err)
 }
 
-// cniError gives the store's errors their CNI codes. All others that have one
-// pass unchanged.
-func cniError(err error) error {
-	var known *types.Error
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, store.ErrLocked):
-		return ipam.Errorf(ipam.CodeTryAgain, "%w", err)
-	case errors.Is(err, store.ErrDamaged):
-		return ipam.Errorf(ipam.CodeDamaged, "%w; nothing was changed: keep a copy of the data directory, drain the node's pods, then remove it", err)
-	case errors.Is(err, store.ErrFormat):
-		return ipam.Errorf(ipam.CodeForeignFormat, "%w", err)
-	case errors.Is(err, store.ErrNoSpace):
-		return ipam.Errorf(ipam.CodeIO, "%w: %w", ipam.ErrNoSpace, err)
-	case errors.As(err, &known) && known.Code != types.ErrInternal:
-		return err
+// call is what all calls of a network have in common.
+func (s State) call(network string) engine.Call {
+	c := engine.Call{Network: network, OldPath: s.oldPath(network), Target: target(s.Config)}
+	if s.Config != nil {
+		c.Sets = s.Config.RangeSets
 	}
-	return ipam.Errorf(ipam.CodeIO, "%w", err)
+	return c
+}
+
+func (s State) engine(network string) *engine.Engine {
+	w := &witness{network: network, namespaces: s.Namespaces, warn: s.Warn}
+	if s.Config != nil {
+		w.cache = cnicache.Cache{Dirs: s.Config.CNICacheDirs}
+	}
+	return &engine.Engine{
+		OpenOld:  func(path string) form.Old { return hostlocal.At(path) },
+		Stale:    s.Stale,
+		Witness:  w,
+		Admit:    func(c form.Contents) error { return s.admit(network, c) },
+		Notice:   form.Notice{Network: network, DataDir: s.Store.Dir(), BootID: s.Store.BootID()},
+		Deadline: time.Now().Add(s.Store.LockTimeout()),
+		Warn:     s.Warn,
+	}
+}
+
+// ViewIn calls fn with what is stored of a network and what its old form says.
+// compares adds the differences, which takes reading all of both.
+func (s State) ViewIn(tx *store.Tx, network string, compares bool, fn func(engine.View) error) error {
+	call := s.call(network)
+	call.Compares = compares
+	return s.engine(network).View(schema1{tx.Network(network), tx}, call, fn)
 }

@@ -121,4 +121,8 @@ func (a *app) store(lockTimeout time.Duration) *store.Store {
 }
 
 // state is for the commands that write.
-func (a *app) state() ipam.State { return migrate.State{Store: a.store(store.DefaultLockTimeout)} }
+func (a *app) state() migrate.State { return a.stateWithin(store.DefaultLockTimeout) }
+
+func (a *app) stateWithin(lockTimeout time.Duration) migrate.State {
+	return migrate.State{Store: a.store(lockTimeout), Namespaces: a.plugin.Namespaces, Stale: a.plugin.Stale, Warn: a.warn}
+}

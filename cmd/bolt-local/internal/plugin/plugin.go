@@ -70,19 +70,23 @@ func warn(line string) {
 }
 
 func newPlugin(writer string, parent int) *ipam.Plugin {
-	return &ipam.Plugin{
-		Open: func(cfg *ipam.Config) ipam.State {
-			return migrate.State{
-				Store:        store.New(cfg.DataDir, store.Options{LockTimeout: cfg.LockTimeout, Writer: writer, Warn: warn}),
-				LegacyParent: cfg.LegacyParent,
-			}
-		},
+	p := &ipam.Plugin{
 		Namespaces: &netns.System{},
 		Now:        time.Now,
 		BootTime:   bootTime,
 		Orphaned:   func() bool { return os.Getppid() != parent },
 		Warn:       warn,
 	}
+	p.Open = func(cfg *ipam.Config) ipam.State {
+		return migrate.State{
+			Store:      store.New(cfg.DataDir, store.Options{LockTimeout: cfg.LockTimeout, Writer: writer, Warn: warn}),
+			Config:     cfg,
+			Namespaces: p.Namespaces,
+			Stale:      p.Stale,
+			Warn:       warn,
+		}
+	}
+	return p
 }
 
 // bootTime is CLOCK_BOOTTIME, which no one can set and which counts suspend.

@@ -1,0 +1,42 @@
+package ipam
+
+import (
+	"net/netip"
+	"slices"
+
+	"github.com/bolt-local/bolt-local/store/record"
+)
+
+// Old versions of host-local record no ifname. Such a holder is a full one, but
+// of which attachment of its container is known only to a witness: prevResult,
+// or libcni's cache.
+
+// unnamed is the attachment under which holders of a container stand whose
+// ifname is not known.
+func unnamed(att record.Attachment) record.Attachment {
+	return record.Attachment{ContainerID: att.ContainerID}
+}
+
+// ascribed returns those of held, all without an ifname, whose addresses a
+// witness ascribes to the attachment. The cache is asked only for what prev
+// does not settle.
+func ascribed(state State, network string, att record.Attachment, held []record.Allocation, prev []netip.Addr) []record.Allocation {
+	if len(held) == 0 {
+		return nil
+	}
+	known := append(state.Ascribed(network, att), prev...)
+	return slices.DeleteFunc(slices.Clone(held), func(a record.Allocation) bool { return !slices.Contains(known, a.Addr) })
+}
+
+// rename gives the holder without an ifname the attachment's.
+func rename(tx Tx, a record.Allocation, att record.Attachment) error {
+	a.Holders = slices.Clone(a.Holders)
+	for i, h := range a.Holders {
+		if h.Attachment == unnamed(att) {
+			h.Attachment = att
+			h.Unknown = slices.DeleteFunc(slices.Clone(h.Unknown), func(field string) bool { return field == "ifname" })
+			a.Holders[i] = h
+		}
+	}
+	return tx.Put(a)
+}

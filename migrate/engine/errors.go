@@ -1,0 +1,21 @@
+package engine
+
+import "errors"
+
+var (
+	// ErrPhase: what is stored names a phase that this version does not know.
+	ErrPhase = errors.New("the migration is in a phase that this version does not know")
+
+	// ErrPlace: the configuration names another place for the old form than the
+	// one that is stored.
+	ErrPlace = errors.New("the configuration names another place for the old form")
+
+	// ErrUnknown: the network is not stored.
+	ErrUnknown = errors.New("the network is not stored; its first ADD makes it so")
+
+	// ErrStep: a step by hand that cannot be taken.
+	ErrStep = errors.New("the step cannot be taken")
+
+	// ErrAside: an address is asked for that the old form blocks.
+	ErrAside = errors.New("the address is set aside")
+)

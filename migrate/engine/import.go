@@ -1,0 +1,238 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"github.com/bolt-local/bolt-local/internal/failpoint"
+	"github.com/bolt-local/bolt-local/ipam"
+	"github.com/bolt-local/bolt-local/migrate/form"
+	"github.com/bolt-local/bolt-local/store/record"
+)
+
+// Witness knows of attachments what the old form does not.
+type Witness interface {
+	// Complete fills in what h lacks, where it is certain.
+	Complete(addr netip.Addr, h *record.Holder)
+	// Living returns the attachments that are known to live, and their
+	// addresses.
+	Living() []Living
+}
+
+// Living is an attachment with its addresses.
+type Living struct {
+	Holder record.Holder
+	Addrs  []netip.Addr
+}
+
+// merge brings both forms to the same state, where another has changed the old
+// one or a call was cut.
+func (u *update) merge() error {
+	if u.c.Exists {
+		for _, a := range u.p.noteAsides(u.c, u.n.Epoch()) {
+			u.warnf("%s", describeAside(a, u.old.Path()))
+		}
+	}
+	if !u.p.Phase.mirrored() || u.c.Stamp() == u.p.Stamp {
+		return nil
+	}
+	return u.importOld()
+}
+
+func (u *update) importOld() error {
+	all, err := load(u.n)
+	if err != nil {
+		return err
+	}
+	m := u.newMerge()
+	m.run(all, u.c)
+	failpoint.Hit("engine.merged")
+	for _, addr := range m.remove {
+		if err := u.n.Delete(addr); err != nil {
+			return err
+		}
+	}
+	for _, a := range m.put {
+		if err := u.n.Put(a); err != nil {
+			return err
+		}
+	}
+	u.tell(m)
+	if err := u.restore(m.write); err != nil {
+		return err
+	}
+	u.p.stamp(u.c)
+	return nil
+}
+
+func (u *update) newMerge() *merge {
+	return &merge{
+		epoch:    u.epoch(),
+		stale:    u.stale,
+		complete: u.Witness.Complete,
+		replaced: u.p.Place != u.c.Place,
+	}
+}
+
+// restore gives the old form what it has lost.
+func (u *update) restore(addrs []netip.Addr) error {
+	var changes []form.Change
+	var allocs []record.Allocation
+	for _, addr := range addrs {
+		a, _, err := u.n.Get(addr)
+		if err != nil {
+			return err
+		}
+		if _, blocked := u.c.AsideAt(addr); blocked {
+			u.warnf("%s: %s stands in the way of the file of container %s", u.old.Path(), addr, a.Holders[0].ContainerID)
+			continue
+		}
+		changes = append(changes, form.Change{Addr: addr, Want: &a.Holders[0]})
+		allocs = append(allocs, a)
+	}
+	if len(changes) == 0 {
+		return nil
+	}
+	marks, err := u.apply(changes)
+	if err != nil {
+		return err
+	}
+	for i, a := range allocs {
+		a.Holders[0].Mark = marks[i]
+		if err := u.n.Put(a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (u *update) apply(changes []form.Change) ([]string, error) {
+	marks, err := u.old.Apply(changes)
+	if err != nil {
+		return nil, ipam.Errorf(ipam.CodeIO, "%w", err)
+	}
+	u.c = u.c.After(changes, marks)
+	return marks, nil
+}
+
+func (u *update) tell(m *merge) {
+	var parts []string
+	for _, part := range []struct {
+		n    int
+		what string
+	}{{m.imported, "taken over"}, {m.believed, "freed, as they are no longer there"}, {m.restored, "written there again"}} {
+		if part.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.what))
+		}
+	}
+	if len(parts) > 0 {
+		u.warnf("allocations in %s were changed by another: %s", u.old.Path(), strings.Join(parts, ", "))
+	}
+	for _, addr := range m.shared {
+		u.warnf("%s is held by two attachments at once: delete the pod of one", addr)
+	}
+}
+
+// forget takes allocations of earlier boots out of the old form, whose users
+// would hold them for ever. The new form keeps them for the same attachment.
+func (u *update) forget() error {
+	if !u.p.Phase.mirrored() || !u.call.Runtime || u.p.Epoch == u.n.Epoch() {
+		return nil
+	}
+	all, err := load(u.n)
+	if err != nil {
+		return err
+	}
+	var changes []form.Change
+	var allocs []record.Allocation
+	for _, e := range u.c.Entries {
+		if a, ok := all[e.Addr]; ok && u.stale(a) {
+			changes = append(changes, form.Change{Addr: e.Addr, Had: &e})
+			allocs = append(allocs, unmarked(a))
+		}
+	}
+	if len(changes) > 0 {
+		if _, err := u.apply(changes); err != nil {
+			u.warnf("what earlier boots have left stays: %v", err)
+			return nil
+		}
+	}
+	for _, a := range allocs {
+		if err := u.n.Put(a); err != nil {
+			return err
+		}
+	}
+	u.p.Epoch = u.n.Epoch()
+	return nil
+}
+
+// adopt records the attachments that are known to live in ranges that no ADD
+// has brought before: whoever gave them their addresses.
+func (u *update) adopt() error {
+	if !u.call.Grants {
+		return nil
+	}
+	stored, err := u.n.Ranges()
+	if err != nil {
+		return err
+	}
+	if !u.born && covers(stored, u.call.Sets) {
+		return nil
+	}
+	living := u.Witness.Living()
+	if len(living) == 0 {
+		return nil
+	}
+	n := 0
+	err = u.verb(func(tx ipam.Tx) error {
+		n = 0
+		for _, l := range living {
+			for _, addr := range l.Addrs {
+				a, held, err := tx.Get(addr)
+				if err != nil {
+					return err
+				}
+				if !within(u.call.Sets, addr) || (held && !u.stale(a)) {
+					continue
+				}
+				h := l.Holder
+				err = tx.Put(record.Allocation{Addr: addr, Epoch: u.epoch(), Holders: []record.Holder{h}})
+				if errors.Is(err, ErrAside) {
+					continue
+				}
+				if err != nil {
+					return err
+				}
+				n++
+			}
+		}
+		return nil
+	})
+	if n > 0 && err == nil {
+		u.warnf("%d addresses of living attachments were taken over from the cache of results", n)
+	}
+	return err
+}
+
+func within(sets []record.RangeSet, addr netip.Addr) bool {
+	for _, s := range sets {
+		if _, ok := s.RangeOf(addr); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// covers tells whether each range of sets lies in one that is stored.
+func covers(stored, sets []record.RangeSet) bool {
+	for _, s := range sets {
+		for _, r := range s {
+			if !within(stored, r.Start) || !within(stored, r.End) {
+				return false
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,158 @@
+package engine
+
+import (
+	"errors"
+	"net/netip"
+	"slices"
+
+	"github.com/bolt-local/bolt-local/internal/failpoint"
+	"github.com/bolt-local/bolt-local/ipam"
+	"github.com/bolt-local/bolt-local/migrate/form"
+	"github.com/bolt-local/bolt-local/store/record"
+)
+
+// maxTries bounds how often a verb is run because something new stands in the
+// old form, written by somebody who does not take its lock.
+const maxTries = 3
+
+// verb runs fn, and gives the old form what fn has changed before the new one is
+// committed. It has no effect where it fails.
+func (u *update) verb(fn func(ipam.Tx) error) error {
+	for try := 1; ; try++ {
+		err := u.attempt(fn)
+		if !errors.Is(err, form.ErrTaken) || try == maxTries {
+			return err
+		}
+		if err := errors.Join(u.look(), u.merge()); err != nil {
+			return err
+		}
+	}
+}
+
+func (u *update) attempt(fn func(ipam.Tx) error) error {
+	var to working = u.n
+	if u.p.Phase == Legacy {
+		m := u.newMerge()
+		m.replaced = true
+		m.run(nil, u.c)
+		all := make(map[netip.Addr]record.Allocation, len(m.put))
+		for _, a := range m.put {
+			all[a.Addr] = a
+		}
+		to = newMemory(u.n, all)
+	}
+	rec := &recorder{
+		masked:  masked{Reader: to, aside: u.p.blocked(u.n.Epoch()), sets: u.call.Sets},
+		to:      to,
+		stored:  u.n,
+		touched: map[netip.Addr]bool{},
+		given:   map[string]netip.Addr{},
+	}
+	if u.p.Phase != Contract {
+		rec.last = u.c.Last
+	}
+	return to.Try(func() error {
+		if err := fn(rec); err != nil {
+			return err
+		}
+		if u.p.Phase == Contract {
+			return u.unmark(rec)
+		}
+		return u.mirror(rec)
+	})
+}
+
+// unmark: what is written while the old form is shut has no entry there.
+func (u *update) unmark(rec *recorder) error {
+	for _, addr := range rec.order {
+		a, held, err := rec.to.Get(addr)
+		if err != nil {
+			return err
+		}
+		if held && slices.ContainsFunc(a.Holders, func(h record.Holder) bool { return h.Mark != "" }) {
+			if err := rec.to.Put(unmarked(a)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// mirror makes the old form's entries of the touched addresses those of the new
+// one, durably, and marks the holders with them.
+func (u *update) mirror(rec *recorder) error {
+	var changes []form.Change
+	var marked []record.Allocation // what each change marks; no holders: nothing
+	for _, addr := range rec.order {
+		a, held, err := rec.to.Get(addr)
+		if err != nil {
+			return err
+		}
+		var had *form.Entry
+		if e, ok := u.c.At(addr); ok {
+			had = &e
+		} else if aside, ok := u.c.AsideAt(addr); ok {
+			had = &form.Entry{Addr: addr, Holder: record.Holder{Mark: aside.Mark}}
+		}
+		switch {
+		case !held && had != nil:
+			changes = append(changes, form.Change{Addr: addr, Had: had})
+			marked = append(marked, record.Allocation{})
+		case !held:
+		case had != nil && names(a, *had):
+			if a, changed := mark(a, had.Holder); changed {
+				if err := rec.to.Put(a); err != nil {
+					return err
+				}
+			}
+		default:
+			changes = append(changes, form.Change{Addr: addr, Had: had, Want: &a.Holders[0]})
+			marked = append(marked, a)
+		}
+	}
+	if len(changes) > 0 {
+		marks, err := u.apply(changes)
+		if err != nil {
+			return err
+		}
+		for i, a := range marked {
+			if len(a.Holders) == 0 {
+				continue
+			}
+			h := a.Holders[0]
+			h.Mark = marks[i]
+			a, _ = mark(a, h)
+			if err := rec.to.Put(a); err != nil {
+				return err
+			}
+		}
+	}
+	failpoint.Hit("engine.mirrored")
+	if err := u.old.SetLast(rec.lastGiven()); err != nil {
+		u.warnf("%v", err) // the order of addresses alone depends on it
+	}
+	return nil
+}
+
+// names tells whether an entry names one of the holders.
+func names(a record.Allocation, e form.Entry) bool {
+	return slices.ContainsFunc(a.Holders, func(h record.Holder) bool { return sameHolder(h.Attachment, e.Holder.Attachment) })
+}
+
+// mark gives the first holder that an entry names its mark, and all others none.
+func mark(a record.Allocation, e record.Holder) (marked record.Allocation, changed bool) {
+	want := make([]string, len(a.Holders))
+	i := slices.IndexFunc(a.Holders, func(h record.Holder) bool { return sameHolder(h.Attachment, e.Attachment) })
+	want[i] = e.Mark
+	for i, h := range a.Holders {
+		changed = changed || h.Mark != want[i]
+	}
+	if !changed {
+		return a, false
+	}
+	a.Holders = slices.Clone(a.Holders)
+	for i := range a.Holders {
+		a.Holders[i].Mark = want[i]
+	}
+	return a, true
+}

@@ -1,0 +1,117 @@
+package engine
+
+import (
+	"fmt"
+	"net/netip"
+
+	"github.com/bolt-local/bolt-local/ipam"
+	"github.com/bolt-local/bolt-local/migrate/form"
+	"github.com/bolt-local/bolt-local/store/record"
+)
+
+// working is what a verb works on: the new form, or a copy of the old one.
+type working interface {
+	ipam.Tx
+	Try(fn func() error) error
+}
+
+// asides are the addresses that nobody is given.
+type asides map[netip.Addr]form.Aside
+
+// masked hides the addresses that are set aside from whoever looks for a free
+// one, and prefers the old form's cursors where it is read.
+type masked struct {
+	ipam.Reader
+	aside asides
+	// last are the old form's cursors, of the range sets in their order.
+	last map[int]netip.Addr
+	sets []record.RangeSet
+}
+
+// FirstFree implements [ipam.Reader].
+func (m masked) FirstFree(lo, hi netip.Addr, stale func(record.Allocation) bool) (netip.Addr, bool, error) {
+	for {
+		addr, ok, err := m.Reader.FirstFree(lo, hi, stale)
+		if err != nil || !ok {
+			return addr, ok, err
+		}
+		if _, blocked := m.aside[addr]; !blocked {
+			return addr, true, nil
+		}
+		if addr == hi {
+			return netip.Addr{}, false, nil
+		}
+		lo = addr.Next()
+	}
+}
+
+// Cursor implements [ipam.Reader]. The old form numbers the range sets, and so
+// may mean another one; then its address lies outside.
+func (m masked) Cursor(set record.RangeSet) netip.Addr {
+	for i, s := range m.sets {
+		if addr, ok := m.last[i]; ok && s.String() == set.String() {
+			if _, within := set.RangeOf(addr); within {
+				return addr
+			}
+		}
+	}
+	return m.Reader.Cursor(set)
+}
+
+// recorder is what a verb writes to. It remembers which addresses it touched.
+type recorder struct {
+	masked
+	to      working
+	stored  ipam.Tx // where the ranges are kept in any phase
+	touched map[netip.Addr]bool
+	order   []netip.Addr
+	given   map[string]netip.Addr // cursors that were set
+}
+
+func (r *recorder) touch(addr netip.Addr) {
+	if !r.touched[addr] {
+		r.touched[addr] = true
+		r.order = append(r.order, addr)
+	}
+}
+
+// Put implements [ipam.Tx].
+func (r *recorder) Put(a record.Allocation) error {
+	if aside, ok := r.aside[a.Addr]; ok {
+		return ipam.Errorf(ipam.CodeRequestedTaken, "%w: the file of %s names no holder that can be understood, as a killed host-local leaves it; it is free after the next boot, or once the file is removed",
+			ErrAside, aside.Addr)
+	}
+	r.touch(a.Addr)
+	return r.to.Put(a)
+}
+
+// Delete implements [ipam.Tx].
+func (r *recorder) Delete(addr netip.Addr) error {
+	r.touch(addr)
+	return r.to.Delete(addr)
+}
+
+// SetCursor implements [ipam.Tx].
+func (r *recorder) SetCursor(set record.RangeSet, addr netip.Addr) error {
+	r.given[set.String()] = addr
+	return r.to.SetCursor(set, addr)
+}
+
+// SetRanges implements [ipam.Tx].
+func (r *recorder) SetRanges(sets []record.RangeSet) error { return r.stored.SetRanges(sets) }
+
+// lastGiven are the cursors by the index of the range set, as the old form
+// numbers them.
+func (r *recorder) lastGiven() map[int]netip.Addr {
+	last := map[int]netip.Addr{}
+	for i, set := range r.sets {
+		if addr, ok := r.given[set.String()]; ok {
+			last[i] = addr
+		}
+	}
+	return last
+}
+
+func describeAside(a form.Aside, path string) string {
+	return fmt.Sprintf("%s/%s names no holder: %s is not given out until the next boot", path, a.Addr, a.Addr)
+}

@@ -1,0 +1,61 @@
+package engine
+
+import (
+	"errors"
+
+	"github.com/bolt-local/bolt-local/migrate/form"
+)
+
+// effective is the phase that holds, by what is found in the old form's place:
+// a swap is done when it is done, not when it is noted.
+func effective(p Progress, c form.Contents) Phase {
+	switch {
+	case p.Phase == Contract && c.Exists && !c.Bare && p.Pending == Switch && c.Place == p.Place:
+		return Switch // our own swap
+	case p.Phase == Contract && c.Exists && !c.Bare && c.Stamp() != p.Stamp:
+		return Switch // somebody has used the old form
+	case p.Pending == Contract && c.Shut != nil:
+		return Contract
+	}
+	return p.Phase
+}
+
+// settle ends what an earlier call has begun, and steps back to switch where
+// somebody has used the old form although it was shut.
+func (u *update) settle() error {
+	phase := effective(u.p, u.c)
+	switch {
+	case phase == Switch && u.p.Phase == Contract && u.p.Pending != Switch:
+		u.warnf("%s is in use again although it was shut: both are merged, and the phase is switch", u.old.Path())
+	case phase == Switch && u.p.Pending == Contract && u.c.Stamp() == u.p.Stamp:
+		// The call that began the swap was cut, or could not do it.
+		if u.shut() {
+			phase = Contract
+			u.c = form.Contents{Shut: &u.Notice}
+		}
+	}
+	u.p.Phase, u.p.Pending = phase, ""
+	if phase != Contract {
+		return nil
+	}
+	if u.born {
+		u.after = func() { u.shut() } // a notice of what is not stored would be a lie
+	} else {
+		u.shut()
+	}
+	return nil
+}
+
+// shut closes the old form, and tells whether it is closed. A network whose old
+// form cannot be closed goes on without.
+func (u *update) shut() bool {
+	err := u.old.Shut(u.Notice)
+	switch {
+	case err == nil:
+		return true
+	case errors.Is(err, form.ErrCannotShut):
+		u.p.Waits, u.stuck = err.Error(), true
+	}
+	u.warnf("%v", err)
+	return false
+}

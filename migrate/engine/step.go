@@ -1,0 +1,178 @@
+package engine
+
+import (
+	"fmt"
+	"net/netip"
+
+	"github.com/bolt-local/bolt-local/ipam"
+	"github.com/bolt-local/bolt-local/migrate/form"
+	"github.com/bolt-local/bolt-local/store/record"
+)
+
+// step goes one phase towards the target, or where an operator says. One that
+// has to wait is told in Waits, and fails an operator alone.
+func (u *update) step() error {
+	if u.call.By != 0 {
+		return u.stepByHand()
+	}
+	if !u.call.Grants || u.born {
+		return nil
+	}
+	u.p.Target = u.call.Target
+	if u.stuck {
+		return nil
+	}
+	waits, err := u.take(u.p.Phase.Towards(u.p.Target))
+	u.p.Waits = waits
+	return err
+}
+
+func (u *update) stepByHand() error {
+	next := u.p.Phase.Next()
+	if u.call.By < 0 {
+		next = u.p.Phase.Previous()
+	}
+	target := u.p.Target
+	switch {
+	case next == u.p.Phase:
+		return fmt.Errorf("%w: network %s is in phase %s already", ErrStep, u.call.Network, next)
+	case target.Valid() && u.p.Phase.Towards(target) != next:
+		return fmt.Errorf("%w: network %s is in phase %s, and ipam.migration.phase of its configuration is %s, so the next ADD would undo it: change that instead",
+			ErrStep, u.call.Network, u.p.Phase, target)
+	}
+	waits, err := u.take(next)
+	if err == nil && waits != "" {
+		err = fmt.Errorf("%w: network %s stays in phase %s: %s", ErrStep, u.call.Network, u.p.Phase, waits)
+	}
+	return err
+}
+
+// take goes to a phase that is one step away, or tells why that has to wait.
+func (u *update) take(next Phase) (waits string, err error) {
+	phase := u.p.Phase
+	if next == phase {
+		return "", nil
+	}
+	all, err := load(u.n)
+	if err != nil {
+		return "", err
+	}
+	switch {
+	case next == Contract:
+		return u.toContract(all)
+	case phase == Contract:
+		u.reopen = true
+		return "", nil
+	case next.Before(phase):
+		if addr, shared := sharedIn(all); shared {
+			return fmt.Sprintf("%s is held by two attachments, and %s can name one of them", addr, u.old.Path()), nil
+		}
+	}
+	u.p.Phase = next
+	switch next {
+	case Legacy:
+		for addr := range all {
+			if err := u.n.Delete(addr); err != nil {
+				return "", err
+			}
+		}
+		u.p.Place, u.p.Stamp, u.p.Epoch = "", "", 0
+	case Expand:
+		if phase == Legacy {
+			if err := u.make(); err != nil {
+				return "", err
+			}
+			u.p.Epoch = u.n.Epoch() // all that is there belongs to this boot
+			return "", u.importOld()
+		}
+	}
+	return "", nil
+}
+
+func sharedIn(all map[netip.Addr]record.Allocation) (netip.Addr, bool) {
+	for addr, a := range all {
+		if len(a.Holders) > 1 {
+			return addr, true
+		}
+	}
+	return netip.Addr{}, false
+}
+
+// toContract begins the swap; the commit comes before it.
+func (u *update) toContract(all map[netip.Addr]record.Allocation) (waits string, err error) {
+	if diff := differences(all, u.c, u.stale); len(diff) > 0 {
+		return "the forms differ: " + diff[0], nil
+	}
+	if !u.call.Force {
+		theirs := 0
+		for _, a := range all {
+			for _, h := range a.Holders {
+				if h.Origin == record.OriginHostLocal && !u.stale(a) {
+					theirs++
+				}
+			}
+		}
+		if theirs > 0 {
+			return fmt.Sprintf("%d allocations were made by host-local, and a runtime may still send it their DEL: they go with their pods or at the next boot", theirs), nil
+		}
+	}
+	u.p.Pending = Contract
+	u.after = func() { u.shut() }
+	return "", nil
+}
+
+// prepare writes the old form anew beside its notice, as a step back from
+// contract has to: it comes whole, once that is committed.
+func (u *update) prepare() error {
+	if !u.reopen {
+		return nil
+	}
+	all, err := load(u.n)
+	if err != nil {
+		return err
+	}
+	var entries []form.Entry
+	for _, addr := range newMemory(u.n, all).sorted() {
+		if a := all[addr]; !u.stale(a) {
+			entries = append(entries, form.Entry{Addr: addr, Holder: a.Holders[0]})
+		}
+	}
+	last := map[int]netip.Addr{}
+	sets, err := u.n.Ranges()
+	if err != nil {
+		return err
+	}
+	for i, set := range sets {
+		if addr := u.n.Cursor(set); addr.IsValid() {
+			last[i] = addr
+		}
+	}
+	c, err := u.old.Prepare(entries, last)
+	if err != nil {
+		return u.wait(err)
+	}
+	for _, e := range c.Entries {
+		a, _ := mark(all[e.Addr], e.Holder)
+		if err := u.n.Put(a); err != nil {
+			return err
+		}
+	}
+	u.p.Pending, u.p.Epoch = Switch, u.n.Epoch()
+	u.p.stamp(c)
+	u.after = func() {
+		if err := u.old.Open(); err != nil {
+			u.warnf("%v", err)
+		}
+	}
+	return nil
+}
+
+// wait lets an ADD go on although its step failed; an operator is told.
+func (u *update) wait(err error) error {
+	if u.call.By != 0 {
+		return ipam.Errorf(ipam.CodeIO, "%w", err)
+	}
+	u.p.Waits = err.Error()
+	u.warnf("the step to switch waits: %v", err)
+	return nil
+}

@@ -1,0 +1,228 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/bolt-local/bolt-local/ipam"
+	"github.com/bolt-local/bolt-local/migrate/form"
+	"github.com/bolt-local/bolt-local/store/filelock"
+	"github.com/bolt-local/bolt-local/store/record"
+)
+
+// Engine is what the calls of one node have in common.
+type Engine struct {
+	// OpenOld returns the old form at a path. It does not touch the disk.
+	OpenOld func(path string) form.Old
+	// Stale tells whether an allocation is of an earlier boot and free; epoch is
+	// the number of this one.
+	Stale func(epoch uint64, a record.Allocation) bool
+	// Witness knows what the old form does not.
+	Witness Witness
+	// Admit tells why a network that is not yet known must not enter.
+	Admit func(form.Contents) error
+	// Notice is what is left in a form that is shut.
+	Notice form.Notice
+	// Deadline bounds the wait for the old form's lock.
+	Deadline time.Time
+	// Warn gets a line for the operator.
+	Warn func(string)
+}
+
+// Call is what a call of a verb, or of an operator, may do.
+type Call struct {
+	// Network is for messages.
+	Network string
+	// OldPath is where the configuration has the old form, "" where it does not
+	// say.
+	OldPath string
+	// Enters: a network that is not known may become so.
+	Enters bool
+	// Grants: it is an ADD. It brings ranges, and takes a step towards Target.
+	Grants bool
+	Target Phase
+	Sets   []record.RangeSet
+	// Runtime: what it writes carries this boot's number, not 0.
+	Runtime bool
+	// By is the step of an operator: 1 forward, -1 back, 0 for none.
+	By int
+	// Force takes a step although the old form's users have allocations.
+	Force bool
+	// Compares: a View tells the differences between the forms, which takes
+	// reading all of both.
+	Compares bool
+}
+
+// Update runs fn on the network that n stores, and keeps both forms in step.
+// It returns fn's error apart from its own: what the engine had to do itself
+// stays done also where fn fails, and has to be committed.
+//
+// committed has to be called once that is durable. unlock has to be called in
+// any case, at the end of all.
+func (e *Engine) Update(n form.New, call Call, fn func(ipam.Tx) error) (committed, unlock func(), verb, err error) {
+	u := &update{Engine: e, call: call, n: n}
+	verb, err = u.run(fn)
+	committed = func() {
+		if u.after != nil {
+			u.after()
+		}
+	}
+	unlock = func() {
+		if u.old != nil {
+			u.old.Unlock()
+		}
+	}
+	return committed, unlock, verb, err
+}
+
+// update is one writing call.
+type update struct {
+	*Engine
+	call Call
+	n    form.New
+	old  form.Old
+	p    Progress
+	c    form.Contents
+
+	born   bool   // the network was not known before
+	stuck  bool   // the old form could not be shut
+	reopen bool   // a step from contract back: the old form is written at the end
+	after  func() // what has to wait for the commit
+}
+
+func (u *update) run(fn func(ipam.Tx) error) (verb, err error) {
+	known, err := u.begin()
+	if err != nil {
+		return nil, err
+	}
+	if !known && u.call.By != 0 {
+		return nil, fmt.Errorf("network %s: %w", u.call.Network, ErrUnknown)
+	}
+	if !known {
+		return u.n.Try(func() error { return fn(u.n) }), nil
+	}
+	for _, step := range []func() error{u.settle, u.make, u.merge, u.forget, u.step, u.adopt} {
+		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	verb = u.verb(fn)
+	if err := u.prepare(); err != nil {
+		return verb, err
+	}
+	return verb, u.save()
+}
+
+// begin locks the old form and looks at it. It reports false for a network that
+// is not known and does not become so.
+func (u *update) begin() (known bool, err error) {
+	doc, err := u.n.Migration()
+	if err != nil {
+		return false, err
+	}
+	path := u.call.OldPath
+	if doc != nil {
+		if u.p, err = decodeProgress(doc); err != nil {
+			return false, err
+		}
+		if u.call.Grants && path != u.p.OldPath {
+			return false, ipam.Errorf(ipam.CodeConfig,
+				"%w: network %s has it at %s, the configuration at %s; set ipam.migration.hostLocalDir, or ipam.dataDir, back",
+				ErrPlace, u.call.Network, u.p.OldPath, path)
+		}
+		path = u.p.OldPath
+	} else if path == "" || !u.call.Enters {
+		return false, nil
+	}
+	u.old = u.OpenOld(path)
+	if err := u.lock(); err != nil {
+		return false, err
+	}
+	if u.c, err = u.old.Look(); err != nil {
+		return false, ipam.Errorf(ipam.CodeIO, "%w", err)
+	}
+	if doc == nil {
+		return u.enter()
+	}
+	return true, nil
+}
+
+// lock takes the old form's lock. What cannot be written is read all the same:
+// a call may have nothing to write.
+func (u *update) lock() error {
+	err := u.old.Lock(true, u.Deadline)
+	if err == nil || errors.Is(err, filelock.ErrLocked) {
+		return err
+	}
+	if u.old.Lock(false, u.Deadline) != nil {
+		return ipam.Errorf(ipam.CodeIO, "%w", err)
+	}
+	return nil
+}
+
+// enter makes a network known: at its target, at switch at most where the old
+// form has something to say.
+func (u *update) enter() (bool, error) {
+	empty := !u.c.Exists || u.c.Bare
+	if empty && !u.call.Grants {
+		return false, nil // nothing is stored anywhere
+	}
+	if err := u.Admit(u.c); err != nil {
+		return false, err
+	}
+	u.born = true
+	u.p = Progress{Phase: u.call.Target, OldPath: u.old.Path(), Target: u.call.Target}
+	if u.p.Phase == "" || u.p.Phase == Contract {
+		u.p.Phase = Switch
+		if empty {
+			u.p.Phase = Contract
+		}
+	}
+	return true, nil
+}
+
+// make makes the old form where it is to be written and not there.
+func (u *update) make() error {
+	if u.c.Exists || !(u.p.Phase.mirrored() || u.p.Phase == Legacy && u.call.Grants) {
+		return nil
+	}
+	if err := u.old.Make(u.Deadline); err != nil {
+		return ipam.Errorf(ipam.CodeIO, "%w", err)
+	}
+	return u.look()
+}
+
+func (u *update) look() error {
+	var err error
+	if u.c, err = u.old.Look(); err != nil {
+		return ipam.Errorf(ipam.CodeIO, "%w", err)
+	}
+	return nil
+}
+
+// epoch is what an allocation of this call carries.
+func (u *update) epoch() uint64 {
+	if u.call.Runtime {
+		return u.n.Epoch()
+	}
+	return 0
+}
+
+func (u *update) stale(a record.Allocation) bool { return u.Stale(u.n.Epoch(), a) }
+
+// save stores where the migration stands.
+func (u *update) save() error {
+	if u.p.Phase.mirrored() {
+		u.p.stamp(u.c)
+	}
+	doc, err := u.p.encode()
+	if err != nil {
+		return err
+	}
+	return u.n.SetMigration(doc)
+}
+
+func (u *update) warnf(format string, args ...any) {
+	u.Warn("network " + u.call.Network + ": " + fmt.Sprintf(format, args...))
+}

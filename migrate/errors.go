@@ -1,0 +1,32 @@
+package migrate
+
+import (
+	"errors"
+
+	"github.com/containernetworking/cni/pkg/types"
+
+	"github.com/bolt-local/bolt-local/ipam"
+	"github.com/bolt-local/bolt-local/migrate/engine"
+	"github.com/bolt-local/bolt-local/store"
+)
+
+// cniError gives the errors of the store and the engine their CNI codes. All
+// others that have one pass unchanged.
+func cniError(err error) error {
+	var known *types.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &known) && known.Code != types.ErrInternal:
+		return err
+	case errors.Is(err, store.ErrLocked):
+		return ipam.Errorf(ipam.CodeTryAgain, "%w", err)
+	case errors.Is(err, store.ErrDamaged):
+		return ipam.Errorf(ipam.CodeDamaged, "%w; nothing was changed: keep a copy of the data directory, drain the node's pods, then remove it", err)
+	case errors.Is(err, store.ErrFormat), errors.Is(err, engine.ErrPhase):
+		return ipam.Errorf(ipam.CodeForeignFormat, "%w", err)
+	case errors.Is(err, store.ErrNoSpace):
+		return ipam.Errorf(ipam.CodeIO, "%w: %w", ipam.ErrNoSpace, err)
+	}
+	return ipam.Errorf(ipam.CodeIO, "%w", err)
+}

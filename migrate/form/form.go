@@ -1,0 +1,86 @@
+package form
+
+import (
+	"errors"
+	"net/netip"
+	"time"
+
+	"github.com/bolt-local/bolt-local/ipam"
+	"github.com/bolt-local/bolt-local/store/record"
+)
+
+var (
+	// ErrTaken: an address that was to be written has something there already,
+	// which was not there a moment ago. Look again.
+	ErrTaken = errors.New("somebody else has taken the address")
+
+	// ErrCannotShut: the old form cannot be closed or opened in one step here.
+	ErrCannotShut = errors.New("the old form cannot be swapped here")
+)
+
+// New is the form that is being entered, within a transaction.
+type New interface {
+	ipam.Tx
+
+	// Try runs fn and takes back what it has written where it fails.
+	Try(fn func() error) error
+
+	// Migration returns what SetMigration has stored, nil for a network that
+	// is not known.
+	Migration() ([]byte, error)
+	SetMigration(doc []byte) error
+}
+
+// Old is the form that is being left. Others may write it too, so it is locked
+// and looked at in each call. It is for one call.
+type Old interface {
+	// Path is the place, for people and for the next call.
+	Path() string
+
+	// Lock keeps out whoever else uses the form, if it is there. With write,
+	// what the lock needs is made. The error wraps store.ErrLocked where it was
+	// not had by deadline.
+	Lock(write bool, deadline time.Time) error
+	Unlock()
+
+	// Look reads everything. It changes nothing.
+	Look() (Contents, error)
+
+	// Make makes the form where it is not there, or in place of a notice, and
+	// locks it. The caller looks again.
+	Make(deadline time.Time) error
+
+	// Apply makes changes durable, or none of them, and returns the mark of
+	// each change's holder, "" where there is none. The error wraps ErrTaken
+	// where an address without a Had has something there.
+	Apply(changes []Change) ([]string, error)
+
+	// SetLast stores the last address given from each range set, by its index:
+	// a hint, and not durable.
+	SetLast(last map[int]netip.Addr) error
+
+	// Shut closes the form in one step: whoever uses it fails from then on, and
+	// reads the notice. It does nothing to a form that is shut but renew the
+	// notice. The error wraps ErrCannotShut where the file system cannot.
+	Shut(Notice) error
+
+	// Prepare writes the entries beside a shut form. Open puts what was
+	// prepared in the place of the notice, in one step.
+	Prepare(entries []Entry, last map[int]netip.Addr) (Contents, error)
+	Open() error
+}
+
+// Change is of one address: what is there (nil for nothing) and what shall be.
+type Change struct {
+	Addr netip.Addr
+	Had  *Entry
+	Want *record.Holder
+}
+
+// Notice is what a shut form says.
+type Notice struct {
+	Network string
+	DataDir string
+	// BootID is the boot in which the notice was last renewed.
+	BootID string
+}

@@ -1,0 +1,86 @@
+package migrate
+
+import (
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/bolt-local/bolt-local/ipam"
+	"github.com/bolt-local/bolt-local/migrate/engine"
+	"github.com/bolt-local/bolt-local/migrate/form"
+	"github.com/bolt-local/bolt-local/migrate/hostlocal"
+	"github.com/bolt-local/bolt-local/store"
+)
+
+// schema1 is a network of the checkpoint as a form.
+type schema1 struct {
+	*store.Network
+	tx *store.Tx
+}
+
+var _ form.New = schema1{}
+
+func (s schema1) Try(fn func() error) error { return s.tx.Try(fn) }
+
+// oldPath is host-local's directory of a network under this configuration, ""
+// for a call whose configuration does not say.
+func (s State) oldPath(network string) string {
+	if s.Config == nil || s.Config.Role == ipam.Chained {
+		return ""
+	}
+	return filepath.Join(s.Config.LegacyParent, network)
+}
+
+// admit tells why a network that is not stored must not become so.
+func (s State) admit(network string, c form.Contents) error {
+	path := s.oldPath(network)
+	if n := c.Shut; n != nil && n.BootID != "" && n.BootID == s.Store.BootID() {
+		if n.DataDir != s.Store.Dir() {
+			return ipam.Errorf(ipam.CodeConfig, "%s says that the checkpoint in %s has the allocations of network %s: set ipam.dataDir to that directory",
+				path, n.DataDir, network)
+		}
+		return ipam.Errorf(ipam.CodeDamaged, "%w: %s says that this boot has allocations of network %s in it, but they are gone: drain the node's pods, then remove that file",
+			store.ErrDamaged, path, network)
+	}
+	if !c.Exists && c.Shut == nil && s.Config.Migration.HostLocalDir == "" {
+		if other := filepath.Join(ipam.DefaultLegacyParent, network); other != path && isDir(other) {
+			return ipam.Errorf(ipam.CodeConfig,
+				"host-local's directory of network %s is missing at %s, where ipam.dataDir has it, but there is one at %s: name its parent in ipam.migration.hostLocalDir, or remove it",
+				network, path, other)
+		}
+	}
+	if c.Exists && !c.Bare && forgets(s.Store.Dir()) && !forgets(path) {
+		return ipam.Errorf(ipam.CodeConfig,
+			"ipam.dataDir %s is on tmpfs, and host-local's directory %s is not: after a reboot nobody would know which of them is right; put ipam.dataDir on a disk", s.Store.Dir(), path)
+	}
+	return nil
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// forgets tells whether a file system is empty after a reboot.
+func forgets(path string) bool {
+	var st unix.Statfs_t
+	if unix.Statfs(path, &st) != nil {
+		return false
+	}
+	return st.Type == unix.TMPFS_MAGIC || st.Type == unix.RAMFS_MAGIC
+}
+
+// holdsSomething tells whether the old form has anything to take over, without
+// its lock: it only decides whether a checkpoint is made.
+func holdsSomething(path string) bool {
+	c, err := hostlocal.At(path).Look()
+	return err == nil && c.Exists && !c.Bare
+}
+
+func target(cfg *ipam.Config) engine.Phase {
+	if cfg == nil {
+		return ""
+	}
+	return engine.Phase(cfg.Migration.Phase)
+}

@@ -1,0 +1,46 @@
+package hostlocal
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/containernetworking/cni/pkg/utils"
+
+	"github.com/bolt-local/bolt-local/store/record"
+)
+
+// lineBreak is what host-local writes between container id and ifname.
+const lineBreak = "\r\n"
+
+// maxContent bounds what is read of a file, in bytes: a container id has no
+// limit, but a file beyond this is none of host-local's.
+const maxContent = 64 << 10
+
+// errNoHolder is for a file that names nobody, as a host-local that was killed
+// leaves it.
+var errNoHolder = errors.New("it names no container id")
+
+// content is the bytes of a reservation.
+func content(att record.Attachment) []byte {
+	if att.IfName == "" {
+		return []byte(att.ContainerID)
+	}
+	return []byte(att.ContainerID + lineBreak + att.IfName)
+}
+
+// parseContent reads a reservation as host-local does, and beyond that with a
+// bare LF. The ifname is empty in a file of an old version.
+func parseContent(b []byte) (record.Attachment, error) {
+	if len(b) > maxContent {
+		return record.Attachment{}, errNoHolder
+	}
+	id, ifname, both := strings.Cut(strings.TrimSpace(string(b)), "\n")
+	id = strings.TrimSuffix(id, "\r")
+	if id == "" || utils.ValidateContainerID(id) != nil {
+		return record.Attachment{}, errNoHolder
+	}
+	if both && utils.ValidateInterfaceName(ifname) != nil {
+		return record.Attachment{}, errNoHolder
+	}
+	return record.Attachment{ContainerID: id, IfName: ifname}, nil
+}

@@ -1,0 +1,123 @@
+package hostlocal
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/gofrs/flock"
+	"golang.org/x/sys/unix"
+
+	"github.com/bolt-local/bolt-local/migrate/form"
+	"github.com/bolt-local/bolt-local/store/filelock"
+)
+
+const (
+	lockName   = "lock"
+	lastPrefix = "last_reserved_ip."
+	besideName = ".bolt-local-" // and the network
+
+	// The modes are host-local's own.
+	dirMode  = 0o755
+	fileMode = 0o600
+	lockMode = 0o750
+)
+
+// Dir is one network's directory, or the place where it may be. It is for one
+// call.
+type Dir struct {
+	path string // <parent>/<network>, absolute
+	lock *flock.Flock
+}
+
+var _ form.Old = (*Dir)(nil)
+
+// New returns the directory of a network. It does not touch the disk.
+func New(parent, network string) *Dir { return &Dir{path: filepath.Join(parent, network)} }
+
+// At returns the directory with this path.
+func At(path string) *Dir { return &Dir{path: path} }
+
+// Path implements [form.Old].
+func (d *Dir) Path() string { return d.path }
+
+func (d *Dir) file(name string) string { return filepath.Join(d.path, name) }
+
+// beside is where a directory or a tombstone is made ready. No network has such
+// a name, for it begins with a dot.
+func (d *Dir) beside() string {
+	return filepath.Join(filepath.Dir(d.path), besideName+filepath.Base(d.path))
+}
+
+// Lock takes host-local's own lock. A directory that is not there, or shut, has
+// none. Reading needs no lock file that is not there: nobody has written.
+func (d *Dir) Lock(write bool, deadline time.Time) error {
+	l, err := filelock.Acquire(d.file(lockName), filelock.Options{
+		Create: write, Write: write, Mode: lockMode, Deadline: deadline,
+	})
+	switch {
+	case err == nil:
+		d.lock = l
+		return nil
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ENOTDIR):
+		return nil
+	}
+	return fmt.Errorf("host-local's lock: %w", err)
+}
+
+// Unlock gives the lock back.
+func (d *Dir) Unlock() {
+	if d.lock != nil {
+		_ = d.lock.Unlock()
+		d.lock = nil
+	}
+}
+
+// Make makes the directory, opens it where it is shut, and locks it.
+func (d *Dir) Make(deadline time.Time) error {
+	c, err := d.Look()
+	if err != nil {
+		return err
+	}
+	switch {
+	case c.Shut != nil:
+		if _, err := d.Prepare(nil, nil); err != nil {
+			return err
+		}
+		if err := d.Open(); err != nil {
+			return err
+		}
+	case !c.Exists:
+		if err := makeDir(d.path); err != nil {
+			return fmt.Errorf("making host-local's directory: %w", err)
+		}
+	}
+	d.Unlock()
+	return d.Lock(true, deadline)
+}
+
+// makeDir is os.MkdirAll and durable.
+func makeDir(path string) error {
+	err := os.Mkdir(path, dirMode)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := makeDir(filepath.Dir(path)); err != nil {
+			return err
+		}
+		err = os.Mkdir(path, dirMode)
+	}
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+func syncDir(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}

@@ -1,0 +1,36 @@
+package migrate
+
+import (
+	"github.com/bolt-local/bolt-local/ipam"
+	"github.com/bolt-local/bolt-local/migrate/engine"
+	"github.com/bolt-local/bolt-local/store"
+)
+
+// Advance goes one phase forward, by hand, and returns the phase that holds
+// then. force goes to contract although host-local's own pods are there. The
+// error wraps engine.ErrStep where a condition is not met, or where the
+// configuration of the last ADD names another target.
+func (s State) Advance(network string, force bool) (engine.Phase, error) {
+	return s.stepByHand(network, 1, force)
+}
+
+// Rollback goes one phase back; see Advance.
+func (s State) Rollback(network string) (engine.Phase, error) {
+	return s.stepByHand(network, -1, false)
+}
+
+func (s State) stepByHand(network string, by int, force bool) (engine.Phase, error) {
+	call := s.call(network)
+	call.By, call.Force = by, force
+	if err := s.update(store.Op{Verb: "migrate"}, call, func(ipam.Tx) error { return nil }); err != nil {
+		return "", err
+	}
+	var phase engine.Phase
+	err := s.Store.Read(func(tx *store.Tx) error {
+		return s.ViewIn(tx, network, false, func(v engine.View) error {
+			phase = v.Progress.Phase
+			return nil
+		})
+	})
+	return phase, cniError(err)
+}
