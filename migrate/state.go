@@ -25,12 +25,16 @@ type State struct {
 	Stale      func(epoch uint64, a record.Allocation) bool
 	// Warn gets a line for the operator.
 	Warn func(string)
+	// Deadline bounds the wait for host-local's lock; the zero time stands for
+	// the store's LockTimeout from now on.
+	Deadline time.Time
 }
 
 var _ ipam.State = State{}
 
 // View implements [ipam.State].
 func (s State) View(network string, fn func(ipam.Reader) error) error {
+	s.Deadline = s.deadline() // for both locks together
 	return cniError(s.Store.Read(func(tx *store.Tx) error {
 		return s.ViewIn(tx, network, false, func(v engine.View) error { return fn(v) })
 	}))
@@ -96,6 +100,13 @@ func (s State) call(network string) engine.Call {
 	return c
 }
 
+func (s State) deadline() time.Time {
+	if !s.Deadline.IsZero() {
+		return s.Deadline
+	}
+	return time.Now().Add(s.Store.LockTimeout())
+}
+
 func (s State) engine(network string) *engine.Engine {
 	w := &witness{network: network, namespaces: s.Namespaces, warn: s.Warn}
 	if s.Config != nil {
@@ -107,7 +118,7 @@ func (s State) engine(network string) *engine.Engine {
 		Witness:  w,
 		Admit:    func(c form.Contents) error { return s.admit(network, c) },
 		Notice:   form.Notice{Network: network, DataDir: s.Store.Dir(), BootID: s.Store.BootID()},
-		Deadline: time.Now().Add(s.Store.LockTimeout()),
+		Deadline: s.deadline(),
 		Warn:     s.Warn,
 	}
 }

@@ -35,7 +35,7 @@ func (u *update) merge() error {
 			u.warnf("%s", describeAside(a, u.old.Path()))
 		}
 	}
-	if !u.p.Phase.mirrored() || u.c.Stamp() == u.p.Stamp {
+	if !u.p.Phase.mirrored() || !u.c.Exists || u.c.Stamp() == u.p.Stamp {
 		return nil
 	}
 	return u.importOld()
@@ -110,6 +110,9 @@ func (u *update) restore(addrs []netip.Addr) error {
 
 func (u *update) apply(changes []form.Change) ([]string, error) {
 	marks, err := u.old.Apply(changes)
+	if errors.Is(err, form.ErrTaken) {
+		return nil, ipam.Errorf(ipam.CodeTryAgain, "%w", err)
+	}
 	if err != nil {
 		return nil, ipam.Errorf(ipam.CodeIO, "%w", err)
 	}
@@ -171,7 +174,7 @@ func (u *update) forget() error {
 // adopt records the attachments that are known to live in ranges that no ADD
 // has brought before: whoever gave them their addresses.
 func (u *update) adopt() error {
-	if !u.call.Grants {
+	if !u.call.Grants || u.p.Phase == Legacy {
 		return nil
 	}
 	stored, err := u.n.Ranges()

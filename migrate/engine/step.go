@@ -64,7 +64,7 @@ func (u *update) take(next Phase) (waits string, err error) {
 		u.reopen = true
 		return "", nil
 	case next.Before(phase):
-		if addr, shared := sharedIn(all); shared {
+		if addr, shared := u.sharedIn(all); shared {
 			return fmt.Sprintf("%s is held by two attachments, and %s can name one of them", addr, u.old.Path()), nil
 		}
 	}
@@ -89,9 +89,9 @@ func (u *update) take(next Phase) (waits string, err error) {
 	return "", nil
 }
 
-func sharedIn(all map[netip.Addr]record.Allocation) (netip.Addr, bool) {
+func (u *update) sharedIn(all map[netip.Addr]record.Allocation) (netip.Addr, bool) {
 	for addr, a := range all {
-		if len(a.Holders) > 1 {
+		if len(a.Holders) > 1 && !u.stale(a) {
 			return addr, true
 		}
 	}

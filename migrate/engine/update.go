@@ -182,13 +182,18 @@ func (u *update) enter() (bool, error) {
 	return true, nil
 }
 
-// make makes the old form where it is to be written and not there.
+// make makes the old form where it is to be written and not there. Only an ADD
+// needs it.
 func (u *update) make() error {
 	if u.c.Exists || !(u.p.Phase.mirrored() || u.p.Phase == Legacy && u.call.Grants) {
 		return nil
 	}
 	if err := u.old.Make(u.Deadline); err != nil {
-		return ipam.Errorf(ipam.CodeIO, "%w", err)
+		err = ipam.Errorf(ipam.CodeIO, "%w", err)
+		if u.call.Grants {
+			return err
+		}
+		u.warnf("%v", err)
 	}
 	return u.look()
 }
@@ -213,7 +218,7 @@ func (u *update) stale(a record.Allocation) bool { return u.Stale(u.n.Epoch(), a
 
 // save stores where the migration stands.
 func (u *update) save() error {
-	if u.p.Phase.mirrored() {
+	if u.p.Phase.mirrored() && u.c.Exists {
 		u.p.stamp(u.c)
 	}
 	doc, err := u.p.encode()
