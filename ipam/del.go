@@ -26,7 +26,7 @@ func (p *Plugin) Del(call Call) error {
 		return err
 	})
 	if err == nil && kept > 0 {
-		p.warnf("network %s: container %s holds %d addresses whose interface is not known; whether one is that of %s cannot be told while the container's namespace %s is there: they stay until GC, a DEL without a namespace, or a reboot",
+		p.warnf("network %s: the interfaces of container %s are not known, and it holds %d of the addresses; what is that of %s cannot be told while the namespace %s is there: nothing was freed, until GC, a DEL without a namespace, or a reboot",
 			cfg.Network, call.ContainerID, kept, call.IfName, call.NetNS)
 	}
 	return err

@@ -41,8 +41,9 @@ type State interface {
 	// stored, fn is not called.
 	Update(verb Verb, network string, fn func(Tx) error) error
 
-	// Writable tells why an ADD in network could not write, without writing.
-	Writable(network string) error
+	// Ready is View for whoever wants to know whether an ADD could be served: it
+	// also fails where none could, whatever it asks for.
+	Ready(network string, fn func(Reader) error) error
 
 	// Ascribed returns the addresses that a witness beside the state, libcni's
 	// cache of results, ascribes to an attachment.

@@ -9,10 +9,7 @@ func (p *Plugin) Status(call Call) error {
 	}
 	cfg.LockTimeout = min(cfg.LockTimeout, ReadTimeout)
 	state := p.Open(cfg)
-	err = state.View(cfg.Network, func(r Reader) error { return p.checkFree(cfg, r) })
-	if err == nil {
-		err = state.Writable(cfg.Network)
-	}
+	err = state.Ready(cfg.Network, func(r Reader) error { return p.checkFree(cfg, r) })
 	if err == nil || CodeOf(err) == CodeTryAgain {
 		return nil
 	}

@@ -91,7 +91,7 @@ func TestDELOfAnUnknownIfname(t *testing.T) {
 			if got := strings.Join(left, " "); got != c.left {
 				t.Errorf("left: %q, want %q", got, c.left)
 			}
-			if told := strings.Contains(strings.Join(n.warned, "\n"), "interface is not known"); told != c.told {
+			if told := strings.Contains(strings.Join(n.warned, "\n"), "are not known"); told != c.told {
 				t.Errorf("told: %v, want %v: %q", told, c.told, n.warned)
 			}
 		})

@@ -36,10 +36,6 @@ func (s State) oldPath(network string) string {
 func (s State) admit(network string, c form.Contents) error {
 	path := s.oldPath(network)
 	if n := c.Shut; n != nil && n.BootID != "" && n.BootID == s.Store.BootID() {
-		if n.DataDir != s.Store.Dir() {
-			return ipam.Errorf(ipam.CodeConfig, "%s says that the checkpoint in %s has the allocations of network %s: set ipam.dataDir to that directory",
-				path, n.DataDir, network)
-		}
 		return ipam.Errorf(ipam.CodeDamaged, "%w: %s says that this boot has allocations of network %s in it, but they are gone: drain the node's pods, then remove that file",
 			store.ErrDamaged, path, network)
 	}

@@ -1,6 +1,7 @@
 package migrate
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -40,6 +41,34 @@ func (s State) View(network string, fn func(ipam.Reader) error) error {
 	}))
 }
 
+// Ready implements [ipam.State].
+func (s State) Ready(network string, fn func(ipam.Reader) error) error {
+	s.Deadline = s.deadline()
+	call := s.call(network)
+	call.Grants = call.OldPath != ""
+	err := s.Store.Read(func(tx *store.Tx) error {
+		return s.engine(network).View(schema1{tx.Network(network), tx}, call, func(v engine.View) error { return fn(v) })
+	})
+	if err == nil {
+		err = s.writable(call.OldPath)
+	}
+	return cniError(err)
+}
+
+// writable asks the kernel alone.
+func (s State) writable(oldPath string) error {
+	if err := s.Store.Writable(); err != nil {
+		return err
+	}
+	if oldPath == "" || !isDir(oldPath) {
+		return nil
+	}
+	if err := unix.Access(oldPath, unix.W_OK|unix.X_OK); err != nil {
+		return fmt.Errorf("host-local's directory %s: %w", oldPath, err)
+	}
+	return nil
+}
+
 // Update implements [ipam.State].
 func (s State) Update(verb ipam.Verb, network string, fn func(ipam.Tx) error) error {
 	call := s.call(network)
@@ -52,7 +81,13 @@ func (s State) Update(verb ipam.Verb, network string, fn func(ipam.Tx) error) er
 		// The DEL of a pod that host-local gave its address may be the first call.
 		op.Creates = op.Creates || (call.Enters && !s.Store.Exists() && holdsSomething(call.OldPath))
 	}
-	return s.update(op, call, fn)
+	err := s.update(op, call, fn)
+	if errors.Is(err, ipam.ErrNoSpace) && verb != ipam.VerbAdd && op.Creates && !s.Store.Exists() {
+		unlock, err := s.engine(network).UpdateOld(call, fn)
+		unlock()
+		return cniError(err)
+	}
+	return err
 }
 
 func (s State) update(op store.Op, call engine.Call, fn func(ipam.Tx) error) error {
@@ -76,17 +111,6 @@ func (s State) update(op store.Op, call engine.Call, fn func(ipam.Tx) error) err
 	})
 	if err == nil {
 		err = verb
-	}
-	return cniError(err)
-}
-
-// Writable implements [ipam.State].
-func (s State) Writable(network string) error {
-	err := s.Store.Writable()
-	if dir := s.oldPath(network); err == nil && dir != "" && isDir(dir) {
-		if err = unix.Access(dir, unix.W_OK|unix.X_OK); err != nil {
-			err = fmt.Errorf("host-local's directory %s: %w", dir, err)
-		}
 	}
 	return cniError(err)
 }

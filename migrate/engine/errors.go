@@ -10,6 +10,9 @@ var (
 	// one that is stored.
 	ErrPlace = errors.New("the configuration names another place for the old form")
 
+	// ErrAnothers: another checkpoint has taken the network over in this boot.
+	ErrAnothers = errors.New("the network is another checkpoint's")
+
 	// ErrUnknown: the network is not stored.
 	ErrUnknown = errors.New("the network is not stored; its first ADD makes it so")
 

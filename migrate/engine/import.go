@@ -125,13 +125,17 @@ func (u *update) tell(m *merge) {
 	for _, part := range []struct {
 		n    int
 		what string
-	}{{m.imported, "taken over"}, {m.believed, "freed, as they are no longer there"}, {m.restored, "written there again"}} {
+	}{{m.imported, "were taken over"}, {m.believed, "are gone and were freed"}, {m.restored, "were written there again"}} {
 		if part.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.what))
 		}
 	}
-	if len(parts) > 0 {
-		u.warnf("allocations in %s were changed by another: %s", u.old.Path(), strings.Join(parts, ", "))
+	switch {
+	case len(parts) == 0:
+	case u.p.Stamp == "":
+		u.warnf("%d allocations of %s were taken over", m.imported, u.old.Path())
+	default:
+		u.warnf("%s was changed by another: of its allocations %s", u.old.Path(), strings.Join(parts, ", "))
 	}
 	for _, addr := range m.shared {
 		u.warnf("%s is held by two attachments at once: delete the pod of one", addr)

@@ -105,3 +105,20 @@ func (m *memory) Try(fn func() error) error {
 	}
 	return err
 }
+
+// unstored is a network that is stored nowhere.
+type unstored struct{ *memory }
+
+func newUnstored() unstored {
+	return unstored{newMemory(nothing{}, map[netip.Addr]record.Allocation{})}
+}
+
+func (unstored) Migration() ([]byte, error) { return nil, nil }
+func (unstored) SetMigration([]byte) error  { return nil }
+
+// nothing is the reader of a network that has nothing.
+type nothing struct{ ipam.Reader }
+
+func (nothing) Epoch() uint64                      { return 0 }
+func (nothing) Cursor(record.RangeSet) netip.Addr  { return netip.Addr{} }
+func (nothing) Ranges() ([]record.RangeSet, error) { return nil, nil }

@@ -44,6 +44,7 @@ func (u *update) attempt(fn func(ipam.Tx) error) error {
 	rec := &recorder{
 		masked:  masked{Reader: to, aside: u.p.blocked(u.n.Epoch()), sets: u.call.Sets},
 		to:      to,
+		oldPath: u.p.OldPath,
 		stored:  u.n,
 		touched: map[netip.Addr]bool{},
 		given:   map[string]netip.Addr{},

@@ -1,8 +1,13 @@
 package engine
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strconv"
 
 	"github.com/bolt-local/bolt-local/migrate/form"
 )
@@ -10,63 +15,126 @@ import (
 // Progress is where the migration of a network stands, as it is stored with the
 // network.
 type Progress struct {
-	Phase Phase `json:"phase"`
+	Phase Phase
 	// Pending is the phase whose swap was begun, "" where none was.
-	Pending Phase `json:"pending,omitempty"`
+	Pending Phase
 	// Target is that of the last ADD's configuration, "" for none.
-	Target Phase `json:"target,omitempty"`
+	Target Phase
 	// Waits is why the next step towards Target was not taken.
-	Waits string `json:"waits,omitempty"`
+	Waits string
 	// OldPath is where the old form is, absolute.
-	OldPath string `json:"oldPath"`
+	OldPath string
 	// Place and Stamp are those of the old form after our last write.
-	Place string `json:"place,omitempty"`
-	Stamp string `json:"stamp,omitempty"`
+	Place string
+	Stamp string
 	// Epoch is the boot in which entries of earlier boots were last removed
 	// from the old form.
-	Epoch uint64 `json:"epoch,omitempty"`
+	Epoch uint64
 	// SetAside are the addresses that the old form blocks.
-	SetAside []form.Aside `json:"setAside,omitempty"`
+	SetAside []form.Aside
 
-	raw []byte // what was read, with the fields of newer versions
+	extra map[string]any // fields of newer versions
 }
 
+// A field's name on disk; see Progress.
+const (
+	fieldPhase    = "phase"
+	fieldPending  = "pending"
+	fieldTarget   = "target"
+	fieldWaits    = "waits"
+	fieldOldPath  = "oldPath"
+	fieldPlace    = "place"
+	fieldStamp    = "stamp"
+	fieldEpoch    = "epoch"
+	fieldSetAside = "setAside"
+)
+
+// decodeProgress reads by way of map[string]any: encoding/json then builds no
+// type tables, which would cost a process that reads once ten times the reading.
 func decodeProgress(doc []byte) (Progress, error) {
-	var p Progress
-	if err := json.Unmarshal(doc, &p); err != nil {
-		return p, fmt.Errorf("reading where the migration stands: %w", err)
+	var fields map[string]any
+	d := json.NewDecoder(bytes.NewReader(doc))
+	d.UseNumber()
+	if err := d.Decode(&fields); err != nil {
+		return Progress{}, fmt.Errorf("reading where the migration stands: %w", err)
+	}
+	take := func(name string) string {
+		text, _ := fields[name].(string)
+		delete(fields, name)
+		return text
+	}
+	p := Progress{
+		Phase:   Phase(take(fieldPhase)),
+		Pending: Phase(take(fieldPending)),
+		Target:  Phase(take(fieldTarget)),
+		Waits:   take(fieldWaits),
+		OldPath: take(fieldOldPath),
+		Place:   take(fieldPlace),
+		Stamp:   take(fieldStamp),
+	}
+	if n, ok := fields[fieldEpoch].(json.Number); ok {
+		p.Epoch, _ = strconv.ParseUint(n.String(), 10, 64)
+	}
+	delete(fields, fieldEpoch)
+	if list, ok := fields[fieldSetAside]; ok {
+		b, err := json.Marshal(list)
+		if err == nil {
+			err = json.Unmarshal(b, &p.SetAside)
+		}
+		if err != nil {
+			return p, fmt.Errorf("reading where the migration stands: %s: %w", fieldSetAside, err)
+		}
+		delete(fields, fieldSetAside)
 	}
 	if !p.Phase.Valid() || (p.Pending != "" && !p.Pending.Valid()) {
 		return p, fmt.Errorf("%w: %q, pending %q", ErrPhase, p.Phase, p.Pending)
 	}
-	p.raw = doc
+	p.extra = fields
 	return p, nil
+}
+
+// same tells whether q would be stored as p is.
+func (p Progress) same(q Progress) bool {
+	return p.Phase == q.Phase && p.Pending == q.Pending && p.Target == q.Target && p.Waits == q.Waits &&
+		p.OldPath == q.OldPath && p.Place == q.Place && p.Stamp == q.Stamp && p.Epoch == q.Epoch &&
+		slices.Equal(p.SetAside, q.SetAside)
 }
 
 // encode keeps the fields that it does not know.
 func (p Progress) encode() ([]byte, error) {
-	known, err := json.Marshal(p)
-	if err != nil || p.raw == nil {
-		return known, err
+	b := []byte{'{'}
+	var err error
+	field := func(name string, value any) {
+		key, keyErr := json.Marshal(name)
+		doc, docErr := json.Marshal(value)
+		err = errors.Join(err, keyErr, docErr)
+		if len(b) > 1 {
+			b = append(b, ',')
+		}
+		b = append(append(append(b, key...), ':'), doc...)
 	}
-	var was, merged map[string]json.RawMessage
-	if err := json.Unmarshal(p.raw, &was); err != nil {
-		return nil, err
-	}
-	if err := json.Unmarshal(known, &merged); err != nil {
-		return nil, err
-	}
-	for name, value := range was {
-		if !progressFields[name] {
-			merged[name] = value
+	text := func(name, value string) {
+		if value != "" {
+			field(name, value)
 		}
 	}
-	return json.Marshal(merged)
-}
-
-var progressFields = map[string]bool{
-	"phase": true, "pending": true, "target": true, "waits": true, "oldPath": true,
-	"place": true, "stamp": true, "epoch": true, "setAside": true,
+	text(fieldPhase, string(p.Phase))
+	text(fieldPending, string(p.Pending))
+	text(fieldTarget, string(p.Target))
+	text(fieldWaits, p.Waits)
+	text(fieldOldPath, p.OldPath)
+	text(fieldPlace, p.Place)
+	text(fieldStamp, p.Stamp)
+	if p.Epoch != 0 {
+		field(fieldEpoch, p.Epoch)
+	}
+	if len(p.SetAside) > 0 {
+		field(fieldSetAside, p.SetAside)
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.extra)) {
+		field(name, p.extra[name])
+	}
+	return append(b, '}'), err
 }
 
 func (p *Progress) stamp(c form.Contents) {

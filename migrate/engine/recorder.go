@@ -62,6 +62,7 @@ func (m masked) Cursor(set record.RangeSet) netip.Addr {
 type recorder struct {
 	masked
 	to      working
+	oldPath string
 	stored  ipam.Tx // where the ranges are kept in any phase
 	touched map[netip.Addr]bool
 	order   []netip.Addr
@@ -78,8 +79,7 @@ func (r *recorder) touch(addr netip.Addr) {
 // Put implements [ipam.Tx].
 func (r *recorder) Put(a record.Allocation) error {
 	if aside, ok := r.aside[a.Addr]; ok {
-		return ipam.Errorf(ipam.CodeRequestedTaken, "%w: the file of %s names no holder that can be understood, as a killed host-local leaves it; it is free after the next boot, or once the file is removed",
-			ErrAside, aside.Addr)
+		return ipam.Errorf(ipam.CodeRequestedTaken, "%w: %s", ErrAside, describeAside(aside, r.oldPath))
 	}
 	r.touch(a.Addr)
 	return r.to.Put(a)
@@ -113,5 +113,8 @@ func (r *recorder) lastGiven() map[int]netip.Addr {
 }
 
 func describeAside(a form.Aside, path string) string {
-	return fmt.Sprintf("%s/%s names no holder: %s is not given out until the next boot", path, a.Addr, a.Addr)
+	if a.Fixed {
+		return fmt.Sprintf("something in %s stands for %s and is no reservation: the address is not given out as long as it is there", path, a.Addr)
+	}
+	return fmt.Sprintf("the file of %s in %s names no holder, as a killed host-local leaves it: the address is not given out until the next boot, or until the file is removed", a.Addr, path)
 }

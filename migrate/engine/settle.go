@@ -23,6 +23,9 @@ func effective(p Progress, c form.Contents) Phase {
 // settle ends what an earlier call has begun, and steps back to switch where
 // somebody has used the old form although it was shut.
 func (u *update) settle() error {
+	if u.notAnothers(u.c) != nil {
+		return nil // what is shut there is not ours
+	}
 	phase := effective(u.p, u.c)
 	switch {
 	case phase == Switch && u.p.Phase == Contract && u.p.Pending != Switch:
@@ -49,6 +52,9 @@ func (u *update) settle() error {
 // shut closes the old form, and tells whether it is closed. A network whose old
 // form cannot be closed goes on without.
 func (u *update) shut() bool {
+	if u.c.Shut != nil && *u.c.Shut == u.Notice {
+		return true
+	}
 	err := u.old.Shut(u.Notice)
 	switch {
 	case err == nil:

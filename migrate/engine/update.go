@@ -76,6 +76,14 @@ func (e *Engine) Update(n form.New, call Call, fn func(ipam.Tx) error) (committe
 	return committed, unlock, verb, err
 }
 
+// UpdateOld runs fn on the old form alone, for a call that frees where nothing
+// can be stored: a full disk must not keep an address. unlock is as above.
+func (e *Engine) UpdateOld(call Call, fn func(ipam.Tx) error) (unlock func(), err error) {
+	call.Enters, call.Target = true, Legacy
+	_, unlock, verb, err := e.Update(newUnstored(), call, fn)
+	return unlock, errors.Join(err, verb)
+}
+
 // update is one writing call.
 type update struct {
 	*Engine
@@ -83,6 +91,7 @@ type update struct {
 	n    form.New
 	old  form.Old
 	p    Progress
+	was  Progress // what is stored
 	c    form.Contents
 
 	born   bool   // the network was not known before
@@ -126,10 +135,11 @@ func (u *update) begin() (known bool, err error) {
 		if u.p, err = decodeProgress(doc); err != nil {
 			return false, err
 		}
-		if u.call.Grants && path != u.p.OldPath {
-			return false, ipam.Errorf(ipam.CodeConfig,
-				"%w: network %s has it at %s, the configuration at %s; set ipam.migration.hostLocalDir, or ipam.dataDir, back",
-				ErrPlace, u.call.Network, u.p.OldPath, path)
+		u.was = u.p
+		if u.call.Grants {
+			if err := u.call.samePlace(u.p); err != nil {
+				return false, err
+			}
 		}
 		path = u.p.OldPath
 	} else if path == "" || !u.call.Enters {
@@ -145,7 +155,30 @@ func (u *update) begin() (known bool, err error) {
 	if doc == nil {
 		return u.enter()
 	}
+	if u.call.Grants {
+		return true, u.notAnothers(u.c)
+	}
 	return true, nil
+}
+
+// samePlace asks that the configuration has the old form where it is.
+func (c Call) samePlace(p Progress) error {
+	if c.OldPath == p.OldPath {
+		return nil
+	}
+	return ipam.Errorf(ipam.CodeConfig,
+		"%w: network %s has it at %s, the configuration at %s; set ipam.migration.hostLocalDir, or ipam.dataDir, back",
+		ErrPlace, c.Network, p.OldPath, c.OldPath)
+}
+
+// notAnothers asks that the old form was not shut by another checkpoint in this
+// boot: that one gives out the same addresses.
+func (e *Engine) notAnothers(c form.Contents) error {
+	if n := c.Shut; n == nil || n.DataDir == "" || n.DataDir == e.Notice.DataDir || n.BootID == "" || n.BootID != e.Notice.BootID {
+		return nil
+	}
+	return ipam.Errorf(ipam.CodeConfig, "%w: the checkpoint in %s has the allocations of network %s in this boot: set ipam.dataDir to that directory",
+		ErrAnothers, c.Shut.DataDir, c.Shut.Network)
 }
 
 // lock takes the old form's lock. What cannot be written is read all the same:
@@ -168,6 +201,9 @@ func (u *update) enter() (bool, error) {
 	if empty && !u.call.Grants {
 		return false, nil // nothing is stored anywhere
 	}
+	if err := u.notAnothers(u.c); err != nil {
+		return false, err
+	}
 	if err := u.Admit(u.c); err != nil {
 		return false, err
 	}
@@ -185,7 +221,7 @@ func (u *update) enter() (bool, error) {
 // make makes the old form where it is to be written and not there. Only an ADD
 // needs it.
 func (u *update) make() error {
-	if u.c.Exists || !(u.p.Phase.mirrored() || u.p.Phase == Legacy && u.call.Grants) {
+	if u.c.Exists || u.notAnothers(u.c) != nil || !(u.p.Phase.mirrored() || u.p.Phase == Legacy && u.call.Grants) {
 		return nil
 	}
 	if err := u.old.Make(u.Deadline); err != nil {
@@ -220,6 +256,9 @@ func (u *update) stale(a record.Allocation) bool { return u.Stale(u.n.Epoch(), a
 func (u *update) save() error {
 	if u.p.Phase.mirrored() && u.c.Exists {
 		u.p.stamp(u.c)
+	}
+	if !u.born && u.p.same(u.was) {
+		return nil
 	}
 	doc, err := u.p.encode()
 	if err != nil {

@@ -28,6 +28,7 @@ type View struct {
 }
 
 // View calls fn with what n and its old form say together. It writes nothing.
+// With Grants it fails where an ADD would.
 func (e *Engine) View(n form.New, call Call, fn func(View) error) error {
 	doc, err := n.Migration()
 	if err != nil {
@@ -42,6 +43,11 @@ func (e *Engine) View(n form.New, call Call, fn func(View) error) error {
 	if v.Progress.OldPath == "" {
 		return fn(v)
 	}
+	if v.Known && call.Grants {
+		if err := call.samePlace(v.Progress); err != nil {
+			return err
+		}
+	}
 	old := e.OpenOld(v.Progress.OldPath)
 	if err := old.Lock(false, e.Deadline); errors.Is(err, filelock.ErrLocked) {
 		return err
@@ -49,6 +55,16 @@ func (e *Engine) View(n form.New, call Call, fn func(View) error) error {
 	defer old.Unlock()
 	if v.Old, err = old.Look(); err != nil {
 		return ipam.Errorf(ipam.CodeIO, "%w", err)
+	}
+	if call.Grants {
+		if err := e.notAnothers(v.Old); err != nil {
+			return err
+		}
+	}
+	if !v.Known && call.Grants {
+		if err := e.Admit(v.Old); err != nil {
+			return err
+		}
 	}
 	if err := e.overlay(&v, n, call); err != nil {
 		return err
