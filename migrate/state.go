@@ -104,6 +104,7 @@ func (s State) update(op store.Op, call engine.Call, fn func(ipam.Tx) error) err
 			unlock()
 		}
 	}()
+	op.Precheck = func(tx *store.Tx) error { return call.Precheck(schema1{tx.Network(call.Network), tx}) }
 	err := s.Store.Update(op, func(tx *store.Tx) error {
 		var err error
 		committed, unlock, verb, err = e.Update(schema1{tx.Network(call.Network), tx}, call, fn)

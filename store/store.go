@@ -77,6 +77,9 @@ type Op struct {
 	Creates bool
 	// Runtime: a container runtime called, so a new boot id begins an epoch.
 	Runtime bool
+	// Precheck, if set, is asked before any byte is written. What it refuses has
+	// changed nothing.
+	Precheck func(*Tx) error
 	// Committed, if set, is called under the lock once what the operation did is
 	// durable, also where there was nothing to write; not where Update fails, nor
 	// where there is no checkpoint and none is made.

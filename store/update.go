@@ -114,6 +114,11 @@ func (s *Store) transact(db boltFile, op Op, bootID string, p pages, fn func(*Tx
 		if err != nil {
 			return err
 		}
+		if op.Precheck != nil {
+			if err := op.Precheck(t); err != nil {
+				return err
+			}
+		}
 		if op.Creates { // only now: a refusal leaves every byte as it was
 			if err := makeRoom(db.file, p); err != nil {
 				return err

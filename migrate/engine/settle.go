@@ -10,11 +10,13 @@ import (
 // a swap is done when it is done, not when it is noted.
 func effective(p Progress, c form.Contents) Phase {
 	switch {
-	case p.Phase == Contract && c.Exists && !c.Bare && p.Pending == Switch && c.Place == p.Place:
+	case p.Phase == Contract && c.Exists && p.Pending == Switch && c.Place == p.Place:
 		return Switch // our own swap
 	case p.Phase == Contract && c.Exists && !c.Bare && c.Stamp() != p.Stamp:
 		return Switch // somebody has used the old form
-	case p.Pending == Contract && c.Shut != nil:
+	case p.Pending == Contract && (c.Shut != nil || !c.Exists || c.Bare):
+		// Both forms were equal when it was committed, so nothing is as good as
+		// the notice, which is put back.
 		return Contract
 	}
 	return p.Phase

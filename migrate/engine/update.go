@@ -136,11 +136,6 @@ func (u *update) begin() (known bool, err error) {
 			return false, err
 		}
 		u.was = u.p
-		if u.call.Grants {
-			if err := u.call.samePlace(u.p); err != nil {
-				return false, err
-			}
-		}
 		path = u.p.OldPath
 	} else if path == "" || !u.call.Enters {
 		return false, nil
@@ -159,6 +154,21 @@ func (u *update) begin() (known bool, err error) {
 		return true, u.notAnothers(u.c)
 	}
 	return true, nil
+}
+
+// Precheck refuses a call that must not change anything: in a network whose old
+// form is elsewhere than the configuration says, or whose phase is of a newer
+// version.
+func (c Call) Precheck(n form.New) error {
+	doc, err := n.Migration()
+	if err != nil || doc == nil {
+		return err
+	}
+	p, err := decodeProgress(doc)
+	if err == nil && c.Grants {
+		err = c.samePlace(p)
+	}
+	return err
 }
 
 // samePlace asks that the configuration has the old form where it is.
@@ -208,7 +218,7 @@ func (u *update) enter() (bool, error) {
 		return false, err
 	}
 	u.born = true
-	u.p = Progress{Phase: u.call.Target, OldPath: u.old.Path(), Target: u.call.Target}
+	u.p = Progress{Phase: u.call.Target, OldPath: u.old.Path(), Target: u.call.Target, Epoch: u.n.Epoch()}
 	if u.p.Phase == "" || u.p.Phase == Contract {
 		u.p.Phase = Switch
 		if empty {

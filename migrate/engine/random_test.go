@@ -1,0 +1,3 @@
+package engine_test
+
+import _ "pgregory.net/rapid"
