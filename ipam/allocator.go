@@ -146,7 +146,7 @@ func (a *allocator) renew(set record.RangeSet, held record.Allocation) error {
 		return a.take(set, held.Addr)
 	}
 	current := held.Epoch == 0 || held.Epoch == a.tx.Epoch()
-	if h := a.own(held); current && h.NetNS == a.holder.NetNS && h.Pod == a.holder.Pod {
+	if h := a.own(held); current && h.NetNS == a.holder.NetNS && h.Pod == a.holder.Pod && h.Origin == record.OriginAdd {
 		return nil
 	}
 	// Of another holder only what is alive comes along into this boot.
@@ -156,6 +156,10 @@ func (a *allocator) renew(set record.RangeSet, held record.Allocation) error {
 	for i, h := range held.Holders {
 		if h.Attachment == a.holder.Attachment {
 			h.NetNS, h.Pod, h.BootTime = a.holder.NetNS, a.holder.Pod, a.holder.BootTime
+			h.Origin = record.OriginAdd // its DEL will come here, whoever gave the address
+			if h.AllocatedAt.IsZero() {
+				h.AllocatedAt = a.holder.AllocatedAt
+			}
 			held.Holders[i] = h
 		}
 	}

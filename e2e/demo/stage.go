@@ -19,11 +19,11 @@ const networkName = "podnet"
 
 // stage is a node with its runtime, and two pods.
 type stage struct {
-	dir     string // all files of the demo
-	node    *lab.Namespace
-	web, db *pod
-	runtime *lab.Runtime
-	list    *libcni.NetworkConfigList
+	dir          string // all files of the demo
+	node         *lab.Namespace
+	web, db, job *pod
+	runtime      *lab.Runtime
+	list         *libcni.NetworkConfigList
 }
 
 // pod is a container with a namespace.
@@ -39,9 +39,13 @@ func newStage() (*stage, error) {
 	return &stage{dir: dir}, err
 }
 
-func (s *stage) binDir() string  { return filepath.Join(s.dir, "bin") }
-func (s *stage) dataDir() string { return filepath.Join(s.dir, "data") }
-func (s *stage) cache() string   { return filepath.Join(s.dir, "cache") }
+func (s *stage) binDir() string     { return filepath.Join(s.dir, "bin") }
+func (s *stage) dataDir() string    { return filepath.Join(s.dir, "data") }
+func (s *stage) cache() string      { return filepath.Join(s.dir, "cache") }
+func (s *stage) configFile() string { return filepath.Join(s.dir, networkName+".conflist") }
+
+// hostLocalDir is where host-local keeps the network, and bolt-local as well.
+func (s *stage) hostLocalDir() string { return filepath.Join(s.dataDir(), networkName) }
 
 // newPod makes a container's namespace.
 func newPod(name string) (*pod, error) {
@@ -103,6 +107,24 @@ func (s *stage) tool(ctx context.Context, name string) error {
 	return nil
 }
 
+// show lists the files in a directory.
+func (s *stage) show(dir string) error {
+	command("ls %s", dir)
+	entries, err := os.ReadDir(dir)
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	output(strings.Join(names, "\n"))
+	return err
+}
+
+// held are all allocations that bolt-local knows.
+func (s *stage) held(ctx context.Context) ([]lab.Allocation, error) {
+	d, err := lab.ReadDump(ctx, filepath.Join(s.binDir(), lab.BoltLocal), s.dataDir())
+	return d.Allocations(networkName), err
+}
+
 // clear takes everything down, and adds to err what could not be.
 func (s *stage) clear(err error) error {
 	errs := []error{err}
@@ -117,7 +139,7 @@ func (s *stage) clear(err error) error {
 
 func (s *stage) namespaces() []*lab.Namespace {
 	var out []*lab.Namespace
-	for _, p := range []*pod{s.web, s.db} {
+	for _, p := range []*pod{s.web, s.db, s.job} {
 		if p != nil {
 			out = append(out, p.ns)
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/containernetworking/cni/libcni"
@@ -21,24 +22,26 @@ type scene struct {
 
 var story = []scene{
 	{"The parts", build},
-	{"A node and two pods", makeNamespaces},
-	{"The network", configure},
-	{"The pods start", startPods},
+	{"A node and its pods", makeNamespaces},
+	{"The node runs host-local", useHostLocal},
+	{"The move", move},
 	{"The pods talk", ping},
 	{"What the node knows", look},
+	{"There and back again", goBack},
 	{"The runtime repeats itself", repeat},
 	{"A DEL gets lost", loseDEL},
 	{"GC takes the address back", collect},
-	{"The last pod stops", stop},
+	{"The last pods stop", stop},
 }
 
 func build(ctx context.Context, s *stage) error {
 	say("bolt-local gives pods their addresses. The bridge plugin asks it for them " +
-		"and does the rest. Both are built now, bolt-local from this checkout.")
+		"and does the rest. host-local is what the node has used so far. All are " +
+		"built now, bolt-local from this checkout.")
 	if err := os.Mkdir(s.binDir(), 0o755); err != nil {
 		return err
 	}
-	if err := lab.Build(ctx, s.binDir(), lab.BoltLocal, lab.Bridge); err != nil {
+	if err := lab.Build(ctx, s.binDir(), lab.BoltLocal, lab.Bridge, lab.HostLocal); err != nil {
 		return err
 	}
 	command("ls %s", s.binDir())
@@ -50,8 +53,8 @@ func build(ctx context.Context, s *stage) error {
 }
 
 func makeNamespaces(_ context.Context, s *stage) (err error) {
-	say("One network namespace plays the node, one more each the pods web and db. " +
-		"This machine's own network is not touched.")
+	say("One network namespace plays the node, one more each the pods web, db and " +
+		"job. This machine's own network is not touched.")
 	if s.node, err = lab.NewNamespace("node"); err != nil {
 		return err
 	}
@@ -59,13 +62,15 @@ func makeNamespaces(_ context.Context, s *stage) (err error) {
 	if s.web, err = newPod("web"); err != nil {
 		return err
 	}
-	s.db, err = newPod("db")
+	if s.db, err = newPod("db"); err != nil {
+		return err
+	}
+	s.job, err = newPod("job")
 	return err
 }
 
-// conflist is the network configuration, with the data directory left open.
-// bolt-local stands in it twice: bridge asks it for addresses, and the runtime
-// reaches it at the end of the list with GC, which bridge does not pass on.
+// conflist is the network configuration, with the data directory and the IPAM
+// plugin left open. Nothing else differs between host-local and bolt-local.
 const conflist = `{
   "cniVersion": "1.1.0",
   "name": %[1]q,
@@ -75,56 +80,81 @@ const conflist = `{
       "bridge": "cni0",
       "isGateway": true,
       "ipam": {
-        "type": "bolt-local",
+        "type": %[3]q,
         "dataDir": %[2]q,
         "ranges": [
           [{ "subnet": "10.88.0.0/24" }],
           [{ "subnet": "fd00:88::/64" }]
         ]
       }
-    },
-    {
-      "type": "bolt-local",
-      "ipam": { "dataDir": %[2]q }
-    }
+    }%[4]s
   ]
 }
 `
 
-func configure(_ context.Context, s *stage) (err error) {
-	say("This is the network. It has two ranges, so each pod gets an IPv4 and an " +
-		"IPv6 address. bolt-local stands at the end once more: there the runtime " +
-		"reaches it with GC, which the bridge plugin does not pass on.")
-	text := fmt.Sprintf(conflist, networkName, s.dataDir())
-	file := filepath.Join(s.dir, networkName+".conflist")
-	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-		return err
+// chained is bolt-local at the end of the list, where the runtime reaches it
+// with GC, which bridge does not pass on.
+const chained = `,
+    { "type": "bolt-local", "ipam": { "dataDir": %q } }`
+
+// configure writes the network's configuration.
+func (s *stage) configure(ipam string) (text string, err error) {
+	last := ""
+	if ipam == lab.BoltLocal {
+		last = fmt.Sprintf(chained, s.dataDir())
 	}
-	command("cat %s", file)
-	output(text)
+	text = fmt.Sprintf(conflist, networkName, s.dataDir(), ipam, last)
+	if err := os.WriteFile(s.configFile(), []byte(text), 0o644); err != nil {
+		return "", err
+	}
 	s.list, err = libcni.NetworkConfFromBytes([]byte(text))
-	s.runtime = lab.NewRuntime(s.node, s.binDir(), s.cache())
-	return err
+	return text, err
 }
 
-func startPods(ctx context.Context, s *stage) error {
-	say("The runtime calls ADD for each pod. The bridge plugin makes the bridge " +
-		"and a cable to the pod; the addresses come from bolt-local.")
+func useHostLocal(ctx context.Context, s *stage) error {
+	say("This is the network. It has two ranges, so each pod gets an IPv4 and an " +
+		"IPv6 address. The runtime starts web: it calls ADD, the bridge plugin makes " +
+		"the bridge and a cable to the pod, and host-local gives the addresses.")
+	text, err := s.configure(lab.HostLocal)
+	if err != nil {
+		return err
+	}
+	command("cat %s", s.configFile())
+	output(text)
+	s.runtime = lab.NewRuntime(s.node, s.binDir(), s.cache())
 	if err := s.add(ctx, s.web); err != nil {
 		return err
 	}
+	return s.show(s.hostLocalDir())
+}
+
+func move(ctx context.Context, s *stage) error {
+	say("The type is changed, and bolt-local put at the end of the list once more: " +
+		"there the runtime reaches it with GC. web goes on running. The next ADD takes " +
+		"over what host-local has given.")
+	command("sed -i s/host-local/bolt-local/ %s", s.configFile())
+	if _, err := s.configure(lab.BoltLocal); err != nil {
+		return err
+	}
+	said := len(s.runtime.Stderr())
 	if err := s.add(ctx, s.db); err != nil {
 		return err
 	}
-	command("ip -n %s -brief address show scope global", s.web.ns.Name)
-	out, err := s.web.ns.IP("-brief", "address", "show", "scope", "global")
+	output(s.runtime.Stderr()[said:])
+	command("ip -n %s -brief address show scope global", s.db.ns.Name)
+	out, err := s.db.ns.IP("-brief", "address", "show", "scope", "global")
 	output(out)
 	return err
 }
 
 func ping(_ context.Context, s *stage) error {
-	say("Each pod sends the other a ping, over IPv4 and over IPv6.")
-	for _, way := range [][2]*pod{{s.web, s.db}, {s.db, s.web}} {
+	say("web has its addresses from host-local, db from bolt-local. Each sends the " +
+		"other a ping, over IPv4 and over IPv6.")
+	return s.pingBetween(s.web, s.db)
+}
+
+func (s *stage) pingBetween(a, b *pod) error {
+	for _, way := range [][2]*pod{{a, b}, {b, a}} {
 		from, to := way[0], way[1]
 		for i, src := range from.addresses() {
 			dst := to.addresses()[i]
@@ -147,6 +177,42 @@ func look(ctx context.Context, s *stage) error {
 	fmt.Println()
 	say("status shows how full the ranges are.")
 	return s.tool(ctx, "status")
+}
+
+func goBack(ctx context.Context, s *stage) error {
+	say("What bolt-local gives, it also writes into host-local's directory. So the " +
+		"type can be changed back at any moment: host-local gives job addresses that " +
+		"are free, and bolt-local learns of them in its next call.")
+	if err := s.show(s.hostLocalDir()); err != nil {
+		return err
+	}
+	command("sed -i s/bolt-local/host-local/ %s", s.configFile())
+	if _, err := s.configure(lab.HostLocal); err != nil {
+		return err
+	}
+	if err := s.add(ctx, s.job); err != nil {
+		return err
+	}
+	command("sed -i s/host-local/bolt-local/ %s", s.configFile())
+	if _, err := s.configure(lab.BoltLocal); err != nil {
+		return err
+	}
+	if err := s.tool(ctx, "dump"); err != nil {
+		return err
+	}
+	held, err := s.held(ctx)
+	if err != nil {
+		return err
+	}
+	for _, p := range []*pod{s.web, s.db, s.job} {
+		for _, addr := range p.addresses() {
+			if !slices.ContainsFunc(held, func(a lab.Allocation) bool { return a.IP == addr && a.ContainerID == p.ContainerID }) {
+				return fmt.Errorf("%s of %s is not among what is held", addr, p.ContainerID)
+			}
+		}
+	}
+	say("The pods talk, whoever gave them their addresses.")
+	return s.pingBetween(s.web, s.job)
 }
 
 func repeat(ctx context.Context, s *stage) error {
@@ -189,10 +255,10 @@ func loseDEL(ctx context.Context, s *stage) error {
 
 func collect(ctx context.Context, s *stage) error {
 	say("When it is back, the runtime sends GC with the list of all pods that " +
-		"live. Only web is on it.")
-	call(`GC ["web eth0"]`)
+		"live. Only web and job are on it.")
+	call(`GC ["web eth0", "job eth0"]`)
 	said := len(s.runtime.Stderr())
-	valid := []types.GCAttachment{lab.Attachment(s.web.RuntimeConf)}
+	valid := []types.GCAttachment{lab.Attachment(s.web.RuntimeConf), lab.Attachment(s.job.RuntimeConf)}
 	if err := s.runtime.GCNetworkList(ctx, s.list, &libcni.GCArgs{ValidAttachments: valid}); err != nil {
 		return err
 	}
@@ -201,20 +267,26 @@ func collect(ctx context.Context, s *stage) error {
 }
 
 func stop(ctx context.Context, s *stage) error {
-	say("The runtime stops web the ordinary way. Nothing is held any more.")
-	call("DEL web eth0")
-	if err := s.runtime.DelNetworkList(ctx, s.list, s.web.RuntimeConf); err != nil {
-		return err
+	say("The runtime stops web and job the ordinary way, whoever gave them their " +
+		"addresses. Nothing is held any more, in neither place.")
+	for _, p := range []*pod{s.web, s.job} {
+		call("DEL %s eth0", p.ContainerID)
+		if err := s.runtime.DelNetworkList(ctx, s.list, p.RuntimeConf); err != nil {
+			return err
+		}
+		output("ok")
 	}
-	output("ok")
 	if err := s.tool(ctx, "dump"); err != nil {
 		return err
 	}
-	held, err := lab.ReadDump(ctx, filepath.Join(s.binDir(), lab.BoltLocal), s.dataDir())
+	if err := s.show(s.hostLocalDir()); err != nil {
+		return err
+	}
+	left, err := s.held(ctx)
 	if err != nil {
 		return err
 	}
-	if left := held.Allocations(networkName); len(left) > 0 {
+	if len(left) > 0 {
 		return fmt.Errorf("%d addresses are still held", len(left))
 	}
 	fmt.Println()
