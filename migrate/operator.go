@@ -25,10 +25,13 @@ func (s State) stepByHand(network string, by int, force bool) (engine.Phase, err
 	if err := s.update(store.Op{Verb: "migrate"}, call, func(ipam.Tx) error { return nil }); err != nil {
 		return "", err
 	}
+	// Without a checkpoint Update has nothing to do.
 	var phase engine.Phase
 	err := s.Store.Read(func(tx *store.Tx) error {
 		return s.ViewIn(tx, network, false, func(v engine.View) error {
-			phase = v.Progress.Phase
+			if phase = v.Progress.Phase; !v.Known {
+				return engine.ErrUnknown
+			}
 			return nil
 		})
 	})

@@ -89,17 +89,22 @@ func (u *update) mirror(rec *recorder) error {
 		if err != nil {
 			return err
 		}
+		wanted := held && !u.stale(a) // what is of an earlier boot has left, see forget
 		var had *form.Entry
 		if e, ok := u.c.At(addr); ok {
 			had = &e
 		} else if aside, ok := u.c.AsideAt(addr); ok {
+			// What names nobody is replaced once it blocks no more, and never removed.
+			if _, blocks := rec.aside[addr]; blocks || !wanted {
+				continue
+			}
 			had = &form.Entry{Addr: addr, Holder: record.Holder{Mark: aside.Mark}}
 		}
 		switch {
-		case !held && had != nil:
+		case !wanted && had != nil:
 			changes = append(changes, form.Change{Addr: addr, Had: had})
 			marked = append(marked, record.Allocation{})
-		case !held:
+		case !wanted:
 		case had != nil && names(a, *had):
 			if a, changed := mark(a, had.Holder); changed {
 				if err := rec.to.Put(a); err != nil {

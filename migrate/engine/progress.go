@@ -87,7 +87,7 @@ func decodeProgress(doc []byte) (Progress, error) {
 		delete(fields, fieldSetAside)
 	}
 	if !p.Phase.Valid() || (p.Pending != "" && !p.Pending.Valid()) {
-		return p, fmt.Errorf("%w: %q, pending %q", ErrPhase, p.Phase, p.Pending)
+		return p, fmt.Errorf("%w: %q, pending %q: install the version that wrote it, or a newer one", ErrPhase, p.Phase, p.Pending)
 	}
 	p.extra = fields
 	return p, nil

@@ -78,7 +78,14 @@ func (r *recorder) touch(addr netip.Addr) {
 
 // Put implements [ipam.Tx].
 func (r *recorder) Put(a record.Allocation) error {
-	if aside, ok := r.aside[a.Addr]; ok {
+	if aside, blocked := r.aside[a.Addr]; blocked {
+		_, held, err := r.to.Get(a.Addr)
+		if err != nil {
+			return err
+		}
+		if held { // by a holder that was there before what blocks
+			return r.to.Put(a)
+		}
 		return ipam.Errorf(ipam.CodeRequestedTaken, "%w: %s", ErrAside, describeAside(aside, r.oldPath))
 	}
 	r.touch(a.Addr)

@@ -15,6 +15,9 @@ func (u *update) step() error {
 	if u.call.By != 0 {
 		return u.stepByHand()
 	}
+	if u.closes {
+		u.beginShut()
+	}
 	if !u.call.Grants || u.born {
 		return nil
 	}
@@ -116,9 +119,14 @@ func (u *update) toContract(all map[netip.Addr]record.Allocation) (waits string,
 			return fmt.Sprintf("%d allocations were made by host-local, and a runtime may still send it their DEL: they go with their pods or at the next boot", theirs), nil
 		}
 	}
+	u.beginShut()
+	return "", nil
+}
+
+// beginShut notes the swap, which follows the commit.
+func (u *update) beginShut() {
 	u.p.Pending = Contract
 	u.after = func() { u.shut() }
-	return "", nil
 }
 
 // prepare writes the old form anew beside its notice, as a step back from

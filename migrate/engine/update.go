@@ -95,6 +95,7 @@ type update struct {
 	c    form.Contents
 
 	born   bool   // the network was not known before
+	closes bool   // and goes to contract at once
 	stuck  bool   // the old form could not be shut
 	reopen bool   // a step from contract back: the old form is written at the end
 	after  func() // what has to wait for the commit
@@ -111,14 +112,18 @@ func (u *update) run(fn func(ipam.Tx) error) (verb, err error) {
 	if !known {
 		return u.n.Try(func() error { return fn(u.n) }), nil
 	}
-	for _, step := range []func() error{u.settle, u.make, u.merge, u.forget, u.step, u.adopt} {
-		if err := step(); err != nil {
+	for _, due := range []func() error{u.settle, u.make, u.merge, u.forget} {
+		if err := due(); err != nil {
 			return nil, err
 		}
 	}
-	verb = u.verb(fn)
-	if err := u.prepare(); err != nil {
-		return verb, err
+	// From here on a failure is the call's, and takes back nothing of the above.
+	verb = u.n.Try(func() error { return errors.Join(u.step(), u.adopt()) })
+	if verb == nil {
+		verb = u.verb(fn)
+	}
+	if err := u.n.Try(u.prepare); verb == nil {
+		verb = err
 	}
 	return verb, u.save()
 }
@@ -133,7 +138,7 @@ func (u *update) begin() (known bool, err error) {
 	path := u.call.OldPath
 	if doc != nil {
 		if u.p, err = decodeProgress(doc); err != nil {
-			return false, err
+			return false, u.call.named(err)
 		}
 		u.was = u.p
 		path = u.p.OldPath
@@ -165,11 +170,16 @@ func (c Call) Precheck(n form.New) error {
 		return err
 	}
 	p, err := decodeProgress(doc)
-	if err == nil && c.Grants {
-		err = c.samePlace(p)
+	if err != nil {
+		return c.named(err)
 	}
-	return err
+	if c.Grants {
+		return c.samePlace(p)
+	}
+	return nil
 }
+
+func (c Call) named(err error) error { return fmt.Errorf("network %s: %w", c.Network, err) }
 
 // samePlace asks that the configuration has the old form where it is.
 func (c Call) samePlace(p Progress) error {
@@ -222,10 +232,26 @@ func (u *update) enter() (bool, error) {
 	if u.p.Phase == "" || u.p.Phase == Contract {
 		u.p.Phase = Switch
 		if empty {
-			u.p.Phase = Contract
+			return true, u.enterClosed()
 		}
 	}
 	return true, nil
+}
+
+// enterClosed is for a network of which the old form knows nothing: it is shut
+// in the same call. Until that is committed it is written first as ever, or its
+// users would give the same address in between.
+func (u *update) enterClosed() error {
+	if u.c.Shut == nil {
+		err := u.old.Make(u.Deadline)
+		if err == nil {
+			u.closes = true
+			return u.look()
+		}
+		u.warnf("%v", err)
+	}
+	u.p.Phase = Contract
+	return nil
 }
 
 // make makes the old form where it is to be written and not there. Only an ADD

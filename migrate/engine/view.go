@@ -37,7 +37,7 @@ func (e *Engine) View(n form.New, call Call, fn func(View) error) error {
 	v := View{Reader: n, Known: doc != nil, Progress: Progress{OldPath: call.OldPath}}
 	if doc != nil {
 		if v.Progress, err = decodeProgress(doc); err != nil {
-			return err
+			return call.named(err)
 		}
 	}
 	if v.Progress.OldPath == "" {
