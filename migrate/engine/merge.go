@@ -88,7 +88,7 @@ func (m *merge) fresh(a record.Allocation, e form.Entry) {
 
 // missing: the address is recorded, and the old form has no entry.
 func (m *merge) missing(a record.Allocation) {
-	marked := slices.ContainsFunc(a.Holders, func(h record.Holder) bool { return h.Mark != "" })
+	marked := hasMark(a)
 	stale := m.stale(a)
 	rest := a.Without(m.gone)
 	switch {
@@ -105,6 +105,10 @@ func (m *merge) missing(a record.Allocation) {
 		m.write = append(m.write, a.Addr)
 		m.restored++
 	}
+}
+
+func hasMark(a record.Allocation) bool {
+	return slices.ContainsFunc(a.Holders, func(h record.Holder) bool { return h.Mark != "" })
 }
 
 // unmarked is a without the marks of its holders.

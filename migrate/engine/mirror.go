@@ -70,7 +70,7 @@ func (u *update) unmark(rec *recorder) error {
 		if err != nil {
 			return err
 		}
-		if held && slices.ContainsFunc(a.Holders, func(h record.Holder) bool { return h.Mark != "" }) {
+		if held && hasMark(a) {
 			if err := rec.to.Put(unmarked(a)); err != nil {
 				return err
 			}

@@ -58,8 +58,13 @@ func decodeProgress(doc []byte) (Progress, error) {
 	if err := d.Decode(&fields); err != nil {
 		return Progress{}, fmt.Errorf("reading where the migration stands: %w", err)
 	}
+	var wrong error
 	take := func(name string) string {
-		text, _ := fields[name].(string)
+		value, given := fields[name]
+		text, ok := value.(string)
+		if given && !ok {
+			wrong = fmt.Errorf("%w: %s is %v", ErrPhase, name, value)
+		}
 		delete(fields, name)
 		return text
 	}
@@ -72,10 +77,14 @@ func decodeProgress(doc []byte) (Progress, error) {
 		Place:   take(fieldPlace),
 		Stamp:   take(fieldStamp),
 	}
-	if n, ok := fields[fieldEpoch].(json.Number); ok {
-		p.Epoch, _ = strconv.ParseUint(n.String(), 10, 64)
+	if value, given := fields[fieldEpoch]; given {
+		n, _ := value.(json.Number)
+		var err error
+		if p.Epoch, err = strconv.ParseUint(n.String(), 10, 64); err != nil {
+			wrong = fmt.Errorf("%w: %s is %v", ErrPhase, fieldEpoch, value)
+		}
+		delete(fields, fieldEpoch)
 	}
-	delete(fields, fieldEpoch)
 	if list, ok := fields[fieldSetAside]; ok {
 		b, err := json.Marshal(list)
 		if err == nil {
@@ -85,6 +94,9 @@ func decodeProgress(doc []byte) (Progress, error) {
 			return p, fmt.Errorf("reading where the migration stands: %s: %w", fieldSetAside, err)
 		}
 		delete(fields, fieldSetAside)
+	}
+	if wrong != nil {
+		return p, wrong
 	}
 	if !p.Phase.Valid() || (p.Pending != "" && !p.Pending.Valid()) {
 		return p, fmt.Errorf("%w: %q, pending %q: install the version that wrote it, or a newer one", ErrPhase, p.Phase, p.Pending)

@@ -28,18 +28,23 @@ func (u *update) settle() error {
 	if u.notAnothers(u.c) != nil {
 		return nil // what is shut there is not ours
 	}
-	phase := effective(u.p, u.c)
+	phase, pending := effective(u.p, u.c), Phase("")
 	switch {
 	case phase == Switch && u.p.Phase == Contract && u.p.Pending != Switch:
 		u.warnf("%s is in use again although it was shut: both are merged, and the phase is switch", u.old.Path())
 	case phase == Switch && u.p.Pending == Contract && u.c.Stamp() == u.p.Stamp:
 		// The call that began the swap was cut, or could not do it.
-		if u.shut() {
+		switch {
+		case !u.call.Grants && u.call.By == 0:
+			pending = Contract
+		case u.shut():
 			phase = Contract
 			u.c = form.Contents{Shut: &u.Notice}
+		case u.p.Target == Contract:
+			pending = Contract
 		}
 	}
-	u.p.Phase, u.p.Pending = phase, ""
+	u.p.Phase, u.p.Pending = phase, pending
 	if phase != Contract {
 		return nil
 	}
@@ -62,7 +67,7 @@ func (u *update) shut() bool {
 	case err == nil:
 		return true
 	case errors.Is(err, form.ErrCannotShut):
-		u.p.Waits, u.stuck = err.Error(), true
+		u.p.Waits = err.Error()
 	}
 	u.warnf("%v", err)
 	return false

@@ -22,9 +22,10 @@ func (u *update) step() error {
 		return nil
 	}
 	u.p.Target = u.call.Target
-	if u.stuck {
-		return nil
+	if u.p.Pending == Contract && u.p.Target == Contract {
+		return nil // it could not be done in this call, see Waits
 	}
+	u.p.Pending = ""
 	waits, err := u.take(u.p.Phase.Towards(u.p.Target))
 	u.p.Waits = waits
 	return err
@@ -159,9 +160,15 @@ func (u *update) prepare() error {
 	if err != nil {
 		return u.wait(err)
 	}
-	for _, e := range c.Entries {
-		a, _ := mark(all[e.Addr], e.Holder)
-		if err := u.n.Put(a); err != nil {
+	for addr, a := range all {
+		marked, changed := unmarked(a), hasMark(a)
+		if e, written := c.At(addr); written {
+			marked, changed = mark(a, e.Holder)
+		}
+		if !changed {
+			continue
+		}
+		if err := u.n.Put(marked); err != nil {
 			return err
 		}
 	}

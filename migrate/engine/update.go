@@ -96,7 +96,6 @@ type update struct {
 
 	born   bool   // the network was not known before
 	closes bool   // and goes to contract at once
-	stuck  bool   // the old form could not be shut
 	reopen bool   // a step from contract back: the old form is written at the end
 	after  func() // what has to wait for the commit
 }
