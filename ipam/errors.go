@@ -53,9 +53,6 @@ const (
 	// CodeForeignFormat is for a checkpoint that only a newer bolt-local may
 	// write.
 	CodeForeignFormat uint = 111
-	// CodeLegacyInUse is for a host-local directory that still holds
-	// reservations where a step needs it empty.
-	CodeLegacyInUse uint = 112
 )
 
 // Error is a failure with the code that the runtime is told. What it wraps can

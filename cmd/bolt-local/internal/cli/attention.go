@@ -16,18 +16,26 @@ const nearlyFull = 90
 type kind string
 
 const (
-	kindProblem       kind = "problem"
-	kindExhausted     kind = "exhausted"
-	kindTwoHolders    kind = "two-holders"
-	kindNearlyFull    kind = "nearly-full"
-	kindOverlap       kind = "overlap"
-	kindNamespaceGone kind = "namespace-gone"
-	kindOutsideRanges kind = "outside-ranges"
+	kindProblem          kind = "problem"
+	kindExhausted        kind = "exhausted"
+	kindTwoHolders       kind = "two-holders"
+	kindFormsDiffer      kind = "forms-differ"
+	kindTombstone        kind = "tombstone-missing"
+	kindNearlyFull       kind = "nearly-full"
+	kindOverlap          kind = "overlap"
+	kindSetAside         kind = "set-aside"
+	kindNamespaceGone    kind = "namespace-gone"
+	kindOutsideRanges    kind = "outside-ranges"
+	kindMigrationWaits   kind = "migration-waits"
+	kindDirectoryChanged kind = "directory-changed"
 )
 
 // kinds lists all of them, the most urgent first.
 func kinds() []kind {
-	return []kind{kindProblem, kindExhausted, kindTwoHolders, kindNearlyFull, kindOverlap, kindNamespaceGone, kindOutsideRanges}
+	return []kind{
+		kindProblem, kindExhausted, kindTwoHolders, kindFormsDiffer, kindTombstone, kindNearlyFull, kindOverlap,
+		kindSetAside, kindNamespaceGone, kindOutsideRanges, kindMigrationWaits, kindDirectoryChanged,
+	}
 }
 
 // notice is one thing that needs attention.
@@ -39,11 +47,14 @@ type notice struct {
 	Command string `json:"command,omitempty"`
 }
 
-// style tells what is wrong now from what may become so.
+// style tells what is wrong now from what may become so, and both from what is
+// only good to know.
 func (n notice) style() style {
 	switch n.Kind {
-	case kindProblem, kindExhausted, kindTwoHolders:
+	case kindProblem, kindExhausted, kindTwoHolders, kindFormsDiffer:
 		return red
+	case kindMigrationWaits, kindDirectoryChanged:
+		return plain
 	}
 	return yellow
 }
@@ -118,6 +129,7 @@ func (f *finder) inNetwork(n network, u ipam.Usage) {
 			"%s held whose network namespace is gone, probably because a DEL was lost: %s.",
 			counted(len(u.Gone), "address is", "addresses are"), list(addresses(u.Gone)))})
 	}
+	f.migration(n)
 }
 
 func (f *finder) fullSet(network string, s ipam.SetUsage) {

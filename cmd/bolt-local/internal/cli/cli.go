@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -64,7 +65,7 @@ CNI_COMMAND set; without, it shows and mends what the plugin has stored.`,
 	}
 	root.PersistentFlags().StringVar(&a.dataDir, "data-dir", ipam.DefaultDataDir, "data `dir`ectory")
 	_ = root.MarkPersistentFlagDirname("data-dir")
-	root.AddCommand(a.dumpCommand(), a.statusCommand(), a.gcCommand(), a.releaseCommand(), a.versionCommand())
+	root.AddCommand(a.dumpCommand(), a.statusCommand(), a.migrateCommand(), a.gcCommand(), a.releaseCommand(), a.versionCommand())
 	return root
 }
 
@@ -89,7 +90,12 @@ func (a *app) command(cmd *cobra.Command, run func(*cobra.Command) error) *cobra
 		if a.dataDir == "" {
 			return errors.New("--data-dir is empty")
 		}
-		err := run(cmd)
+		dir, err := filepath.Abs(a.dataDir) // it is stored, and shown to be copied
+		if err != nil {
+			return failure{fmt.Errorf("--data-dir: %w", err)}
+		}
+		a.dataDir = dir
+		err = run(cmd)
 		if err == nil || errors.As(err, &usageError{}) {
 			return err
 		}
@@ -120,9 +126,6 @@ func (a *app) store(lockTimeout time.Duration) *store.Store {
 	return store.New(a.dataDir, store.Options{LockTimeout: lockTimeout, Writer: a.version, Warn: a.warn})
 }
 
-// state is for the commands that write.
-func (a *app) state() migrate.State { return a.stateWithin(store.DefaultLockTimeout) }
-
-func (a *app) stateWithin(lockTimeout time.Duration) migrate.State {
-	return migrate.State{Store: a.store(lockTimeout), Namespaces: a.plugin.Namespaces, Stale: a.plugin.Stale, Warn: a.warn}
+func (a *app) state() migrate.State {
+	return migrate.State{Store: a.store(store.DefaultLockTimeout), Namespaces: a.plugin.Namespaces, Stale: a.plugin.Stale, Warn: a.warn}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bolt-local/bolt-local/ipam"
+	"github.com/bolt-local/bolt-local/migrate/engine"
 	"github.com/bolt-local/bolt-local/store"
 	"github.com/bolt-local/bolt-local/store/record"
 )
@@ -27,7 +28,9 @@ type dump struct {
 }
 
 type dumpNetwork struct {
-	Name        string           `json:"name"`
+	Name string `json:"name"`
+	// Phase is where the move from host-local's directory stands.
+	Phase       engine.Phase     `json:"phase,omitempty"`
 	Allocations []dumpAllocation `json:"allocations"`
 }
 
@@ -56,7 +59,8 @@ func (a *app) dumpCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "dump [flags]",
 		Short: "Show all allocations",
-		Long: `Show who holds which address, one line for each holder.
+		Long: `Show who holds which address, one line for each holder, as the next call would
+find it: what host-local has changed in its directory since is seen as well.
 
 The table shortens container ids, and on a narrow terminal names too; wide, json
 and yaml never do. A ? stands for an interface whose name is not known.
@@ -72,13 +76,14 @@ An allocation of a previous boot is free: the next ADD may take its address.`,
 		if err != nil {
 			return err
 		}
+		d, problem := newDump(snap, a.plugin), snap.err()
 		// Nothing that could be seen must not look like nothing that is held.
-		if snap.problem == nil || len(snap.networks) > 0 {
-			if err := a.printDump(newDump(snap, a.plugin), form.value); err != nil {
+		if problem == nil || len(d.Networks) > 0 {
+			if err := a.printDump(d, form.value); err != nil {
 				return err
 			}
 		}
-		return snap.problem
+		return problem
 	})
 }
 
@@ -98,7 +103,10 @@ func newDump(snap snapshot, plugin *ipam.Plugin) dump {
 		d.Schema = snap.format.Schema
 	}
 	for _, n := range snap.networks {
-		dn := dumpNetwork{Name: n.name, Allocations: []dumpAllocation{}}
+		if n.unseen() {
+			continue
+		}
+		dn := dumpNetwork{Name: n.name, Phase: n.migration.phase, Allocations: []dumpAllocation{}}
 		for _, alloc := range n.allocations {
 			state := stateActive
 			if plugin.Stale(snap.epoch, alloc) {

@@ -62,7 +62,7 @@ func TestDumpJSON(t *testing.T) {
 	snap.networks = append(snap.networks[:1], snap.networks[2])
 	snap.networks[0].allocations = snap.networks[0].allocations[:4]
 	got := printed(t, 0, func(s screen) error { return printJSON(s, newDump(snap, testPlugin())) })
-	want := `{"schema":1,"networks":[{"name":"podnet","allocations":[` +
+	want := `{"schema":1,"networks":[{"name":"podnet","phase":"switch","allocations":[` +
 		`{"ip":"10.1.0.2","network":"podnet","containerID":"0a1b2c3d4e5f60718293a4b5c6d7e8f9","ifname":"eth0","state":"active","origin":"add",` +
 		`"allocatedAt":"2026-11-28T10:00:00Z","bootID":"boot-2","netns":"/ns/alive","pod":{"namespace":"kube-system","name":"coredns-5d78c9869d-x2x4q","uid":"8c1f"}},` +
 		`{"ip":"10.1.0.3","network":"podnet","containerID":"lost","ifname":"eth0","state":"active","origin":"add",` +

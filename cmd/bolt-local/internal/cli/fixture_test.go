@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bolt-local/bolt-local/ipam"
+	"github.com/bolt-local/bolt-local/migrate/engine"
 	"github.com/bolt-local/bolt-local/store"
 	"github.com/bolt-local/bolt-local/store/record"
 )
@@ -83,6 +84,12 @@ func testSnapshot() snapshot {
 					held("10.7.0.2", boot, by("moved", "eth0", time.Second)),
 					held("fd00:1::2", boot, pod),
 				},
+				migration: migration{
+					phase:     engine.Switch,
+					target:    engine.Contract,
+					waits:     "1 allocation was made by host-local",
+					directory: "/var/lib/cni/networks/podnet",
+				},
 			},
 			{
 				name: "storage",
@@ -95,6 +102,7 @@ func testSnapshot() snapshot {
 					held("10.1.0.2", boot, by("b", "net1", time.Hour), by("c", "net1", 2*time.Hour)),
 					held("192.168.7.10", boot, by("d", "net1", time.Hour)),
 				},
+				migration: migration{phase: engine.Contract, directory: "/var/lib/cni/networks/storage", shut: true},
 			},
 			{name: "young"},
 		},

@@ -58,7 +58,7 @@ func (a *app) gc(cmd *cobra.Command, f gcFlags) error {
 	}
 	snap, err := a.load(f.network)
 	if err == nil {
-		err = snap.problem
+		err = snap.err()
 	}
 	if err != nil {
 		return fmt.Errorf("nothing was freed: %w", err)

@@ -142,16 +142,23 @@ func TestErrorsArePrintedOnceAndAlone(t *testing.T) {
 	if err := os.Truncate(checkpoint, 5000); err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{{"dump"}, {"status"}, {"gc"}, {"release", "--network", "podnet", "--ip", "10.1.0.2"}} {
+	for _, args := range [][]string{
+		{"dump"}, {"status"}, {"gc"}, {"release", "--network", "podnet", "--ip", "10.1.0.2"},
+		{"migrate", "status"}, {"migrate", "verify"},
+		{"migrate", "advance", "--network", "podnet"}, {"migrate", "rollback", "--network", "podnet"},
+	} {
 		status, _, stderr := run(append(args, "--data-dir", dir)...)
 		if status != exitFailed || strings.Count(stderr, "bolt-local: ") != 1 || strings.Count(stderr, "\n") != 1 {
-			t.Errorf("%s: exit status %d, stderr:\n%s", args[0], status, stderr)
+			t.Errorf("%s: exit status %d, stderr:\n%s", strings.Join(args, " "), status, stderr)
 		}
 	}
 }
 
 func TestHelpFitsATerminal(t *testing.T) {
-	for _, command := range []string{"", "dump", "status", "gc", "release", "version"} {
+	for _, command := range []string{
+		"", "dump", "status", "migrate", "migrate status", "migrate advance", "migrate rollback", "migrate verify",
+		"gc", "release", "version",
+	} {
 		status, stdout, _ := run(strings.Fields(command + " --help")...)
 		if status != exitOK || !strings.Contains(stdout, "bolt-local "+command) {
 			t.Errorf("%s: exit status %d:\n%s", command, status, stdout)

@@ -28,6 +28,13 @@ func printMetrics(s screen, st status) error {
 	m.perNetwork(st, "bolt_local_network_previous_boot", "Allocations of a previous boot, which count as free.", func(n statusNetwork) int { return n.PreviousBoot })
 	m.perNetwork(st, "bolt_local_network_outside_ranges", "Allocations that the network's ranges do not give out.", func(n statusNetwork) int { return len(n.OutsideRanges) })
 	m.perNetwork(st, "bolt_local_network_namespace_gone", "Allocations whose network namespace is gone.", func(n statusNetwork) int { return len(n.NamespaceGone) })
+	m.family("bolt_local_network_phase", "Where the move from host-local stands: 1 for the phase that holds.")
+	for _, n := range st.Networks {
+		m.phase(n)
+	}
+	m.perNetwork(st, "bolt_local_network_unproven", "Allocations of this boot that were imported and that no ADD has made since.", func(n statusNetwork) int { return n.Unproven })
+	m.perNetwork(st, "bolt_local_network_host_local", "Allocations of this boot that host-local made.", func(n statusNetwork) int { return n.HostLocal })
+	m.perNetwork(st, "bolt_local_network_set_aside", "Addresses that are given to nobody because of a file that names no holder.", func(n statusNetwork) int { return len(n.SetAside) })
 	m.family("bolt_local_attention", "Things that need attention, by kind.")
 	for _, k := range kinds() {
 		n := 0
@@ -76,6 +83,16 @@ func (m *metrics) perNetwork(st status, name, help string, value func(statusNetw
 	m.family(name, help)
 	for _, n := range st.Networks {
 		m.sample(strconv.Itoa(value(n)), "network", n.Name)
+	}
+}
+
+// phase has a sample for each phase, so that none stays behind when it changes.
+func (m *metrics) phase(n statusNetwork) {
+	if n.Phase == "" {
+		return
+	}
+	for _, p := range phases() {
+		m.sample(boolean(p == n.Phase), "network", n.Name, "phase", string(p))
 	}
 }
 

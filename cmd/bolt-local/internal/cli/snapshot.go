@@ -4,13 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/bolt-local/bolt-local/ipam"
 	"github.com/bolt-local/bolt-local/store"
 	"github.com/bolt-local/bolt-local/store/record"
 )
 
-// snapshot is what a reading command copies out of the checkpoint.
+// snapshot is what a reading command copies out of the checkpoint, and out of
+// host-local's directories as far as the phases read these.
 type snapshot struct {
 	path   string
 	exists bool
@@ -20,7 +22,7 @@ type snapshot struct {
 	boots  map[uint64]string // boot ids by epoch number
 	// networks are those that were asked for, in the order of their names.
 	networks []network
-	// problem is why the content may not be believed or is not complete.
+	// problem is why the checkpoint may not be believed or is not complete.
 	problem error
 }
 
@@ -28,32 +30,85 @@ type network struct {
 	name        string
 	ranges      []record.RangeSet
 	allocations []record.Allocation // in the order of their addresses
+	migration   migration
+	// partial: looking through the directory failed, and what is here is what can
+	// be read of the checkpoint itself.
+	partial bool
+	// problem is what is wrong with the directory.
+	problem error
 }
 
-// load copies the checkpoint, or one network of it. Where it cannot be read at
-// all, that is an error; what is wrong with its content is the snapshot's
-// problem.
+// unseen: what the network holds is in the directory alone, and cannot be seen.
+func (n network) unseen() bool {
+	return (n.partial || n.problem != nil) && n.migration.inDirectoryAlone()
+}
+
+// err is all that is wrong with what was copied.
+func (snap snapshot) err() error {
+	err := snap.problem
+	for _, n := range snap.networks {
+		if n.problem != nil {
+			err = errors.Join(err, fmt.Errorf("network %s: %w", n.name, n.problem))
+		}
+	}
+	return err
+}
+
+// load copies all networks, or one. Where the checkpoint cannot be read at all,
+// that is an error; what is wrong with its content is the snapshot's.
 func (a *app) load(only string) (snapshot, error) {
-	return a.loadChecked(only, func(*store.Tx) error { return nil })
+	snap, err := a.look(only, false)
+	a.warnUnstored(only, snap, err)
+	return snap, err
 }
 
 // loadVerified is load for whoever wants to know whether all is well: it holds
-// both indexes against each other.
+// both indexes of the checkpoint, and the checkpoint and host-local's
+// directories, against each other.
 func (a *app) loadVerified(only string) (snapshot, error) {
-	return a.loadChecked(only, (*store.Tx).Verify)
+	snap, err := a.look(only, true)
+	a.warnUnstored(only, snap, err)
+	return snap, err
 }
 
-func (a *app) loadChecked(only string, check func(*store.Tx) error) (snapshot, error) {
+func (a *app) warnUnstored(only string, snap snapshot, err error) {
+	if err == nil && only != "" && len(snap.networks) == 0 && snap.problem == nil {
+		a.warn(notStored(only, snap))
+	}
+}
+
+func notStored(network string, snap snapshot) string {
+	return fmt.Sprintf("network %s is not stored in %s", network, snap.path)
+}
+
+// loadOne is for a command that is about one network, which has to be there.
+func (a *app) loadOne(name string, verifies bool) (snapshot, network, error) {
+	snap, err := a.look(name, verifies)
+	switch {
+	case err != nil:
+		return snap, network{}, err
+	case len(snap.networks) > 0:
+		return snap, snap.networks[0], snap.err()
+	case snap.problem != nil:
+		return snap, network{}, snap.problem
+	}
+	return snap, network{}, errors.New(notStored(name, snap))
+}
+
+// look waits ipam.ReadTimeout at most for all locks together.
+func (a *app) look(only string, verifies bool) (snapshot, error) {
+	deadline := time.Now().Add(ipam.ReadTimeout)
 	st := a.store(ipam.ReadTimeout)
 	snap := snapshot{path: st.Path(), boots: map[uint64]string{}}
 	err := st.ReadAny(func(tx *store.Tx) error {
 		snap.exists, snap.format, snap.epoch, snap.problem = tx.Exists(), tx.Format(), tx.Epoch(), tx.Problem()
-		if snap.problem == nil {
-			snap.problem = check(tx)
+		if snap.problem == nil && verifies {
+			snap.problem = tx.Verify()
 		}
 		for _, name := range tx.Networks() {
 			if only == "" || only == name {
-				snap.copyNetwork(tx, name)
+				c := copier{app: a, tx: tx, snap: &snap, deadline: deadline, compares: verifies}
+				c.network(name)
 			}
 		}
 		return nil
@@ -67,36 +122,5 @@ func (a *app) loadChecked(only string, check func(*store.Tx) error) (snapshot, e
 	if info, err := os.Stat(snap.path); err == nil {
 		snap.exists, snap.size = true, info.Size()
 	}
-	if only != "" && len(snap.networks) == 0 && snap.problem == nil {
-		a.warn(fmt.Sprintf("network %s is not stored in %s", only, snap.path))
-	}
 	return snap, nil
-}
-
-func (snap *snapshot) copyNetwork(tx *store.Tx, name string) {
-	n := tx.Network(name)
-	ranges, err := n.Ranges()
-	snap.problem = errors.Join(snap.problem, err)
-	c := network{name: name, ranges: ranges}
-	var unreadable error // the first; the others are counted
-	more := 0
-	err = n.EachReadable(func(a record.Allocation, err error) error {
-		switch {
-		case err == nil:
-			c.allocations = append(c.allocations, a)
-			if _, known := snap.boots[a.Epoch]; !known {
-				snap.boots[a.Epoch] = tx.BootID(a.Epoch)
-			}
-		case unreadable == nil:
-			unreadable = err
-		default:
-			more++
-		}
-		return nil
-	})
-	if more > 0 {
-		unreadable = fmt.Errorf("%w, and %s of this network", unreadable, counted(more, "other record", "other records"))
-	}
-	snap.problem = errors.Join(snap.problem, unreadable, err)
-	snap.networks = append(snap.networks, c)
 }

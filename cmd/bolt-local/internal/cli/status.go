@@ -30,7 +30,8 @@ type statusCheckpoint struct {
 }
 
 type statusNetwork struct {
-	Name      string           `json:"name"`
+	Name string `json:"name"`
+	statusMigration
 	RangeSets []statusRangeSet `json:"rangeSets"`
 	// Held counts the allocations of this boot, PreviousBoot those of an
 	// earlier one, which are free.
@@ -57,11 +58,14 @@ func (a *app) statusCommand() *cobra.Command {
 		Use:   "status [flags]",
 		Short: "Show how full the ranges are, and what needs attention",
 		Long: `Show for each network and range set how many addresses there are, how many are
-held and free, and what needs attention.
+held and free, where the move from host-local stands (see migrate --help), and
+what needs attention.
 
 The ranges are those of the network's last ADD. Allocations of a previous boot
-count as free. The exit status is 0 also where something needs attention, and 1
-where the checkpoint has a problem.`,
+count as free. UNPROVEN are allocations that were imported from host-local or
+from a cache, and that no ADD of bolt-local has made since. The exit status is 0
+also where something needs attention, and 1 where there is a problem with the
+checkpoint, or with host-local's directory.`,
 		Example: `  bolt-local status
   bolt-local status --output json | jq '.attention'
   cd /var/lib/node_exporter &&
@@ -78,7 +82,7 @@ where the checkpoint has a problem.`,
 		if err := a.printStatus(newStatus(snap, a.plugin, a.dataDir), form.value); err != nil {
 			return err
 		}
-		return snap.problem
+		return snap.err()
 	})
 }
 
@@ -112,33 +116,34 @@ func newStatus(snap snapshot, plugin *ipam.Plugin, dataDir string) status {
 	find.overlaps(snap.networks)
 	for _, n := range snap.networks {
 		usage := plugin.Usage(snap.epoch, n.ranges, n.allocations)
-		st.Networks = append(st.Networks, newStatusNetwork(n.name, usage))
+		st.Networks = append(st.Networks, newStatusNetwork(n, newStatusMigration(n, plugin, snap.epoch), usage))
 		find.inNetwork(n, usage)
 	}
 	st.Attention = find.sorted()
 	return st
 }
 
-func newStatusNetwork(name string, u ipam.Usage) statusNetwork {
-	n := statusNetwork{
-		Name:          name,
-		RangeSets:     []statusRangeSet{},
-		Held:          u.Held,
-		PreviousBoot:  u.PreviousBoot,
-		OutsideRanges: addresses(u.Outside),
-		NamespaceGone: addresses(u.Gone),
+func newStatusNetwork(n network, m statusMigration, u ipam.Usage) statusNetwork {
+	s := statusNetwork{
+		Name:            n.name,
+		statusMigration: m,
+		RangeSets:       []statusRangeSet{},
+		Held:            u.Held,
+		PreviousBoot:    u.PreviousBoot,
+		OutsideRanges:   addresses(u.Outside),
+		NamespaceGone:   addresses(u.Gone),
 	}
-	for _, s := range u.Sets {
-		n.RangeSets = append(n.RangeSets, statusRangeSet{
-			Ranges:      s.Set,
-			Size:        s.Size,
-			Held:        s.Held,
-			Free:        s.Free(),
-			PercentHeld: s.Percent(),
-			Exhausted:   s.Exhausted(),
+	for _, set := range u.Sets {
+		s.RangeSets = append(s.RangeSets, statusRangeSet{
+			Ranges:      set.Set,
+			Size:        set.Size,
+			Held:        set.Held,
+			Free:        set.Free(),
+			PercentHeld: set.Percent(),
+			Exhausted:   set.Exhausted(),
 		})
 	}
-	return n
+	return s
 }
 
 func addresses(allocations []record.Allocation) []netip.Addr {

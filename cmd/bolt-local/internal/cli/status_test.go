@@ -26,6 +26,10 @@ young    not known               ?     0       ?
 
 1 allocation of a previous boot counts as free.
 
+NETWORK  PHASE     TARGET    UNPROVEN  HOST-LOCAL'S DIRECTORY
+podnet   switch    contract         1  /var/lib/cni/networks/podnet
+storage  contract  -                0  /var/lib/cni/networks/storage (shut)
+
 Needs attention
   network storage: exhausted
     Range set 10.1.0.1-10.1.0.2,192.168.7.10-192.168.7.10 is exhausted, 3 of 3
@@ -43,6 +47,8 @@ Needs attention
   network podnet: outside-ranges
     1 address is held that today's ranges do not give out: 10.7.0.2. DEL frees
       such addresses all the same.
+  network podnet: migration-waits
+    The step from switch to contract waits: 1 allocation was made by host-local.
 `[1:])
 	for _, line := range strings.Split(got, "\n") {
 		if n := utf8.RuneCountInString(line); n > 80 {
@@ -153,15 +159,45 @@ bolt_local_network_outside_ranges{network="young"} 0
 bolt_local_network_namespace_gone{network="podnet"} 1
 bolt_local_network_namespace_gone{network="storage"} 0
 bolt_local_network_namespace_gone{network="young"} 0
+# HELP bolt_local_network_phase Where the move from host-local stands: 1 for the phase that holds.
+# TYPE bolt_local_network_phase gauge
+bolt_local_network_phase{network="podnet",phase="legacy"} 0
+bolt_local_network_phase{network="podnet",phase="expand"} 0
+bolt_local_network_phase{network="podnet",phase="switch"} 1
+bolt_local_network_phase{network="podnet",phase="contract"} 0
+bolt_local_network_phase{network="storage",phase="legacy"} 0
+bolt_local_network_phase{network="storage",phase="expand"} 0
+bolt_local_network_phase{network="storage",phase="switch"} 0
+bolt_local_network_phase{network="storage",phase="contract"} 1
+# HELP bolt_local_network_unproven Allocations of this boot that were imported and that no ADD has made since.
+# TYPE bolt_local_network_unproven gauge
+bolt_local_network_unproven{network="podnet"} 1
+bolt_local_network_unproven{network="storage"} 0
+bolt_local_network_unproven{network="young"} 0
+# HELP bolt_local_network_host_local Allocations of this boot that host-local made.
+# TYPE bolt_local_network_host_local gauge
+bolt_local_network_host_local{network="podnet"} 1
+bolt_local_network_host_local{network="storage"} 0
+bolt_local_network_host_local{network="young"} 0
+# HELP bolt_local_network_set_aside Addresses that are given to nobody because of a file that names no holder.
+# TYPE bolt_local_network_set_aside gauge
+bolt_local_network_set_aside{network="podnet"} 0
+bolt_local_network_set_aside{network="storage"} 0
+bolt_local_network_set_aside{network="young"} 0
 # HELP bolt_local_attention Things that need attention, by kind.
 # TYPE bolt_local_attention gauge
 bolt_local_attention{kind="problem"} 0
 bolt_local_attention{kind="exhausted"} 1
 bolt_local_attention{kind="two-holders"} 1
+bolt_local_attention{kind="forms-differ"} 0
+bolt_local_attention{kind="tombstone-missing"} 0
 bolt_local_attention{kind="nearly-full"} 0
 bolt_local_attention{kind="overlap"} 1
+bolt_local_attention{kind="set-aside"} 0
 bolt_local_attention{kind="namespace-gone"} 1
 bolt_local_attention{kind="outside-ranges"} 1
+bolt_local_attention{kind="migration-waits"} 1
+bolt_local_attention{kind="directory-changed"} 0
 `[1:])
 }
 

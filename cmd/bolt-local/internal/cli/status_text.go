@@ -23,6 +23,9 @@ func printStatusText(s screen, st status) error {
 	if err := printRangeSets(s, st.Networks); err != nil {
 		return err
 	}
+	if err := printPhases(s, st.Networks); err != nil {
+		return err
+	}
 	return printAttention(s, st)
 }
 

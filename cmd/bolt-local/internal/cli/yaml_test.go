@@ -16,6 +16,7 @@ func TestYAML(t *testing.T) {
 schema: 1
 networks:
   - name: podnet
+    phase: switch
     allocations:
       - ip: "10.1.0.5"
         network: podnet

@@ -1,0 +1,48 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) migrateCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "migrate",
+		Short: "Move networks from host-local and back",
+		Long: `Move a network from host-local's directory to bolt-local's checkpoint, and back,
+with its pods running. The move has four phases:
+
+  legacy    Only the directory is read and written, as by host-local itself.
+            Back to host-local: change the type, at any moment.
+  expand    The directory is read. Both are written, the directory first.
+            Back to host-local: change the type, at any moment.
+  switch    The checkpoint is read. Both are written, the directory first.
+            Back to host-local: change the type, at any moment.
+  contract  Only the checkpoint is read and written. A file stands in the place
+            of the directory, the tombstone, on which host-local fails.
+            Back to host-local: first "migrate rollback", then change the type.
+
+In each phase but contract, what host-local does meanwhile is taken over by the
+next call. A network with a directory enters at switch, one without at contract.
+ipam.migration.phase in the configuration names another target, towards which
+each ADD takes one step. By hand, each command takes one step.`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			text := fmt.Sprintf("unknown command %q for %q", args[0], cmd.CommandPath())
+			if alike := cmd.SuggestionsFor(args[0]); len(alike) > 0 {
+				text += "\n\nDid you mean this?\n\t" + strings.Join(alike, "\n\t")
+			}
+			return errors.New(text)
+		},
+		SuggestionsMinimumDistance: 2,
+		DisableFlagsInUseLine:      true,
+	}
+	cmd.AddCommand(a.migrateStatusCommand(), a.advanceCommand(), a.rollbackCommand(), a.verifyCommand())
+	return cmd
+}

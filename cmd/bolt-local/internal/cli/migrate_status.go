@@ -1,0 +1,135 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bolt-local/bolt-local/migrate/engine"
+)
+
+// migrateStatus is the document that `migrate status` prints as JSON.
+type migrateStatus struct {
+	Networks []migrateNetwork `json:"networks"`
+}
+
+type migrateNetwork struct {
+	Name string `json:"name"`
+	statusMigration
+	// Held counts the allocations of this boot.
+	Held int `json:"held"`
+}
+
+func (a *app) migrateStatusCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "status [flags]",
+		Short: "Show the phase of each network, and what the next step waits for",
+		Long: `Show for each network its phase, the target that its configuration names, and
+what the next step towards it waits for. HELD are the allocations of this boot,
+HOST-LOCAL'S those of them that host-local made, and DIRECTORY is host-local's,
+which in phase contract is shut: the tombstone stands in its place.`,
+		Example: `  bolt-local migrate status
+  bolt-local migrate status --output json | jq '.networks[] | {name, phase}'`,
+	}
+	only := a.networkFlag(cmd, "show this `network` alone")
+	form := outputFlag(cmd, outputTable, outputJSON)
+	return a.command(cmd, func(*cobra.Command) error {
+		snap, err := a.load(*only)
+		if err != nil {
+			return err
+		}
+		st, problem := a.newMigrateStatus(snap), snap.err()
+		// What could not be seen must not look like nothing that is there.
+		if problem == nil || len(st.Networks) > 0 {
+			if err := a.printMigrateStatus(st, form.value); err != nil {
+				return err
+			}
+		}
+		return problem
+	})
+}
+
+func (a *app) newMigrateStatus(snap snapshot) migrateStatus {
+	st := migrateStatus{Networks: []migrateNetwork{}}
+	for _, n := range snap.networks {
+		st.Networks = append(st.Networks, migrateNetwork{
+			Name:            n.name,
+			statusMigration: newStatusMigration(n, a.plugin, snap.epoch),
+			Held:            a.held(snap, n),
+		})
+	}
+	return st
+}
+
+// held counts the allocations of this boot.
+func (a *app) held(snap snapshot, n network) int {
+	held := 0
+	for _, alloc := range n.allocations {
+		if !a.plugin.Stale(snap.epoch, alloc) {
+			held++
+		}
+	}
+	return held
+}
+
+func (a *app) printMigrateStatus(st migrateStatus, form string) error {
+	if form == outputJSON {
+		return printJSON(a.out, st)
+	}
+	return printMigrateTable(a.out, st)
+}
+
+// printMigrateTable prints a line for each network. A terminal that is too
+// narrow for a reason gets it in full below.
+func printMigrateTable(s screen, st migrateStatus) error {
+	t := &table{columns: []column{
+		{title: "NETWORK", least: 7},
+		{title: "PHASE"},
+		{title: "TARGET"},
+		{title: "WAITS-FOR", least: 9},
+		{title: "HELD", right: true},
+		{title: "HOST-LOCAL'S", right: true},
+		{title: "DIRECTORY", least: 12, cut: cutMiddle},
+	}}
+	for _, n := range st.Networks {
+		t.add(
+			cell{text: printable(n.Name)},
+			cell{printable(orElse(string(n.Phase), "-")), phaseStyle(n.Phase)},
+			cell{text: printable(orElse(string(n.Target), "-"))},
+			cell{text: printable(oneLine(orElse(n.WaitsFor, "-")))},
+			cell{text: fmt.Sprint(n.Held)},
+			cell{text: fmt.Sprint(n.HostLocal)},
+			cell{text: n.directoryText()},
+		)
+	}
+	if len(t.rows) == 0 {
+		_, err := fmt.Fprintln(s, "No network is stored.")
+		return err
+	}
+	if err := t.print(s); err != nil || !s.terminal() {
+		return err
+	}
+	return printWaits(s, st)
+}
+
+func printWaits(s screen, st migrateStatus) error {
+	gap := "\n"
+	for _, n := range st.Networks {
+		if n.WaitsFor == "" {
+			continue
+		}
+		if err := writeWrapped(s, gap, printable(oneLine(fmt.Sprintf("network %s waits: %s", n.Name, n.WaitsFor)))); err != nil {
+			return err
+		}
+		gap = ""
+	}
+	return nil
+}
+
+// phaseStyle sets off the end of the move.
+func phaseStyle(p engine.Phase) style {
+	if p == engine.Contract {
+		return green
+	}
+	return plain
+}

@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/bolt-local/bolt-local/migrate/engine"
+	"github.com/bolt-local/bolt-local/migrate/form"
+	"github.com/bolt-local/bolt-local/store"
+)
+
+func TestWhatIsThereInsteadOfTheTombstone(t *testing.T) {
+	dir := t.TempDir()
+	a := &app{dataDir: dir}
+	running := store.New(dir, store.Options{}).BootID()
+	ours := form.Notice{Network: "podnet", DataDir: dir, BootID: running}
+	earlier, others, name, spelling := ours, ours, ours, ours
+	earlier.BootID = "an-earlier-boot"
+	others.DataDir = filepath.Join(dir, "other")
+	name.Network, name.BootID = "cells", "an-earlier-boot"
+	spelling.DataDir = dir + "/."
+	for story, c := range map[string]struct {
+		found form.Contents
+		want  string // in the text; "": it is the tombstone
+		cure  string
+	}{
+		"our own":                    {form.Contents{Shut: &ours}, "", ""},
+		"our own of an earlier boot": {form.Contents{Shut: &earlier}, "", ""},
+		"our own, the directory spelled in another way": {form.Contents{Shut: &spelling}, "", ""},
+		"of another checkpoint in this boot":            {form.Contents{Shut: &others}, "in the data directory " + others.DataDir, gapAnothers},
+		"of another network":                            {form.Contents{Shut: &name}, "is that of network cells", gapMends},
+		"a file that somebody has put there":            {form.Contents{Shut: &form.Notice{}}, "not bolt-local's", gapStays},
+		"nothing":                                       {form.Contents{}, "nothing is at /n/podnet", gapMends},
+		"an empty directory":                            {form.Contents{Exists: true, Bare: true}, "an empty directory is at /n/podnet", gapMends},
+		"the directory that was to be swapped":          {form.Contents{Exists: true}, "directory is still at /n/podnet", gapMends},
+	} {
+		t.Run(story, func(t *testing.T) {
+			got := a.findGap("podnet", "/n/podnet", c.found)
+			if (got == nil) != (c.want == "") {
+				t.Fatalf("got %v, want %q", got, c.want)
+			}
+			if got != nil && (!strings.Contains(got.text, c.want) || got.cure != c.cure) {
+				t.Errorf("got %s, want %s; %s", got, c.want, c.cure)
+			}
+		})
+	}
+}
+
+func TestAFileInThePlaceOfTheDirectory(t *testing.T) {
+	dir := t.TempDir()
+	a := &app{dataDir: dir}
+	running := store.New(dir, store.Options{}).BootID()
+	tombstone := func(dataDir, boot string) *form.Notice {
+		return &form.Notice{Network: "podnet", DataDir: dataDir, BootID: boot}
+	}
+	for story, c := range map[string]struct {
+		phase engine.Phase
+		found *form.Notice
+		want  string // in the error; "": it is not in the way
+	}{
+		"none":                            {engine.Switch, nil, ""},
+		"somebody's":                      {engine.Switch, &form.Notice{}, "/n/podnet is a file, not host-local's directory"},
+		"somebody's, in legacy":           {engine.Legacy, &form.Notice{}, "each ADD fails until it is moved away"},
+		"somebody's, where none is read":  {engine.Contract, &form.Notice{}, ""},
+		"our own tombstone, gives way":    {engine.Expand, tombstone(dir, running), ""},
+		"another checkpoint's":            {engine.Switch, tombstone("/other", running), "the tombstone of network podnet in the data directory /other: each ADD fails"},
+		"another checkpoint's, of before": {engine.Switch, tombstone("/other", "an-earlier-boot"), ""},
+	} {
+		t.Run(story, func(t *testing.T) {
+			err := a.inTheWay("podnet", engine.View{
+				Progress: engine.Progress{Phase: c.phase, OldPath: "/n/podnet"},
+				Old:      form.Contents{Shut: c.found},
+			})
+			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+		})
+	}
+}
