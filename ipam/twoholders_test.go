@@ -247,7 +247,7 @@ func TestARequestForASharedAddressNamesBothHolders(t *testing.T) {
 func TestASharedAddressCountsOnce(t *testing.T) {
 	n := twoHold(t)
 	wantCode(t, status(n, conf(net30)), ipam.CodeUnavailable, "1 held")
-	u := n.plugin().Usage(1, sets(t, net30), []record.Allocation{n.allocation(t)})
+	u := n.plugin().Usage(1, sets(t, net30), []record.Allocation{n.allocation(t)}, nil)
 	if u.Held != 1 || u.Sets[0].Held != 1 || !u.Sets[0].Exhausted() {
 		t.Errorf("held = %d, of the set %d, exhausted = %t, want 1, 1 and true", u.Held, u.Sets[0].Held, u.Sets[0].Exhausted())
 	}

@@ -2,6 +2,7 @@ package ipam
 
 import (
 	"math/big"
+	"net/netip"
 	"slices"
 
 	"github.com/bolt-local/bolt-local/store/record"
@@ -25,8 +26,8 @@ type Usage struct {
 // SetUsage is how full one range set is.
 type SetUsage struct {
 	Set record.RangeSet
-	// Size is how many addresses the set gives out: gateways and exclusions
-	// are not among them. Half of IPv6 overflows any machine integer.
+	// Size is how many addresses the set gives out: gateways, exclusions and
+	// what is set aside are not among them. Half of IPv6 overflows any machine integer.
 	Size *big.Int
 	// Held is how many of them are allocated in this boot.
 	Held int
@@ -52,12 +53,22 @@ func (s SetUsage) Percent() int {
 }
 
 // Usage counts allocations, all those of one network, against its range sets.
-// epoch is the number of this boot.
-func (p *Plugin) Usage(epoch uint64, sets []record.RangeSet, allocations []record.Allocation) Usage {
+// epoch is the number of this boot. aside are addresses that nobody is given.
+func (p *Plugin) Usage(epoch uint64, sets []record.RangeSet, allocations []record.Allocation, aside []netip.Addr) Usage {
 	u := Usage{Sets: make([]SetUsage, len(sets))}
 	from := pools(sets)
 	for i, p := range from {
 		u.Sets[i] = SetUsage{Set: p.set, Size: addressCount(p.list)}
+	}
+	held := map[netip.Addr]bool{}
+	for _, a := range allocations {
+		held[a.Addr] = !p.Stale(epoch, a)
+	}
+	for _, addr := range aside {
+		i := slices.IndexFunc(from, func(p pool) bool { return p.gives(addr) })
+		if i >= 0 && !held[addr] {
+			u.Sets[i].Size.Sub(u.Sets[i].Size, big.NewInt(1))
+		}
 	}
 	for _, a := range allocations {
 		if p.Stale(epoch, a) {

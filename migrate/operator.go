@@ -14,9 +14,11 @@ func (s State) Advance(network string, force bool) (engine.Phase, error) {
 	return s.stepByHand(network, 1, force)
 }
 
-// Rollback goes one phase back; see Advance.
-func (s State) Rollback(network string) (engine.Phase, error) {
-	return s.stepByHand(network, -1, false)
+// Rollback goes one phase back; see Advance. force goes back although the
+// configuration of the last ADD names another target: a node that is quiet, or
+// has host-local's type again, has no ADD to tell otherwise.
+func (s State) Rollback(network string, force bool) (engine.Phase, error) {
+	return s.stepByHand(network, -1, force)
 }
 
 func (s State) stepByHand(network string, by int, force bool) (engine.Phase, error) {

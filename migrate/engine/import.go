@@ -125,17 +125,17 @@ func (u *update) tell(m *merge) {
 	for _, part := range []struct {
 		n    int
 		what string
-	}{{m.imported, "were taken over"}, {m.believed, "are gone and were freed"}, {m.restored, "were written there again"}} {
+	}{{m.imported, "took over %s"}, {m.believed, "freed %s no longer there"}, {m.restored, "wrote %s again"}} {
 		if part.n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.what))
+			parts = append(parts, fmt.Sprintf(part.what, counted(part.n)))
 		}
 	}
 	switch {
 	case len(parts) == 0:
 	case u.p.Stamp == "":
-		u.warnf("%d allocations of %s were taken over", m.imported, u.old.Path())
+		u.warnf("took over %s of %s", counted(m.imported), u.old.Path())
 	default:
-		u.warnf("%s was changed by another: of its allocations %s", u.old.Path(), strings.Join(parts, ", "))
+		u.warnf("%s was changed by another: %s", u.old.Path(), strings.Join(parts, ", "))
 	}
 	for _, addr := range m.shared {
 		u.warnf("%s is held by two attachments at once: delete the pod of one", addr)
@@ -218,7 +218,7 @@ func (u *update) adopt() error {
 		return nil
 	})
 	if n > 0 && err == nil {
-		u.warnf("%d addresses of living attachments were taken over from the cache of results", n)
+		u.warnf("took over %s of living attachments from the cache of results", counted(n))
 	}
 	return err
 }
@@ -242,4 +242,12 @@ func covers(stored, sets []record.RangeSet) bool {
 		}
 	}
 	return true
+}
+
+// counted is for people.
+func counted(n int) string {
+	if n == 1 {
+		return "1 allocation"
+	}
+	return fmt.Sprintf("%d allocations", n)
 }

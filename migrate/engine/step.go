@@ -40,8 +40,10 @@ func (u *update) stepByHand() error {
 	switch {
 	case next == u.p.Phase:
 		return fmt.Errorf("%w: network %s is in phase %s already", ErrStep, u.call.Network, next)
+	case u.call.Force && u.call.By < 0:
+		u.p.Target = "" // until an ADD names it again
 	case target.Valid() && u.p.Phase.Towards(target) != next:
-		return fmt.Errorf("%w: network %s is in phase %s, and ipam.migration.phase of its configuration is %s, so the next ADD would undo it: change that instead",
+		return fmt.Errorf("%w: network %s is in phase %s, and the configuration of its last ADD had ipam.migration.phase %s, so the next one would undo it: change that instead",
 			ErrStep, u.call.Network, u.p.Phase, target)
 	}
 	waits, err := u.take(next)

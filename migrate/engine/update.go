@@ -47,7 +47,8 @@ type Call struct {
 	Runtime bool
 	// By is the step of an operator: 1 forward, -1 back, 0 for none.
 	By int
-	// Force takes a step although the old form's users have allocations.
+	// Force takes an operator's step to contract although the old form's users
+	// have allocations, or back although the configuration says otherwise.
 	Force bool
 	// Compares: a View tells the differences between the forms, which takes
 	// reading all of both.
@@ -154,7 +155,7 @@ func (u *update) begin() (known bool, err error) {
 	if doc == nil {
 		return u.enter()
 	}
-	if u.call.Grants {
+	if u.call.Grants || u.call.By != 0 {
 		return true, u.notAnothers(u.c)
 	}
 	return true, nil

@@ -32,7 +32,8 @@ To go back to host-local with all pods running:
     bolt-local migrate rollback --network %[1]s --data-dir %[2]s
 
 It makes the directory again from what bolt-local knows. Only then change the
-type in the network's configuration. Do not remove this file by hand.
+type in the network's configuration. If that was done before, or no pod starts
+any more, add --force. Do not remove this file by hand.
 
 %[3]s
 %[4]s%[1]s

@@ -49,14 +49,18 @@ The steps to expand and to legacy wait while two attachments hold one address,
 as the directory can name one of them. In legacy the checkpoint forgets what the
 directory does not know: the pods' names, namespaces and times.
 
-Where ipam.migration.phase of the network's configuration is not further back,
-the step is refused, as the next ADD would undo it: change the configuration.`,
-		Example: `  bolt-local migrate rollback --network podnet`,
+Where the configuration of the network's last ADD had an ipam.migration.phase
+that is not further back, the step is refused, as the next ADD would undo it:
+change the configuration. Once that is done, or the type is host-local's again,
+--force takes the step without waiting for an ADD.`,
+		Example: `  bolt-local migrate rollback --network podnet
+  bolt-local migrate rollback --network podnet --force`,
 	}
 	network := a.networkFlag(cmd, "the `network`")
+	force := cmd.Flags().Bool("force", false, "go back whatever the last ADD's configuration said")
 	return a.command(cmd, func(*cobra.Command) error {
 		return a.step(*network, engine.Phase.Previous, func() (engine.Phase, error) {
-			return a.state().Rollback(*network)
+			return a.state().Rollback(*network, *force)
 		})
 	})
 }
@@ -70,9 +74,6 @@ func (a *app) step(network string, next func(engine.Phase) engine.Phase, take fu
 	_, before, err := a.loadOne(network, false)
 	if err != nil {
 		return err
-	}
-	if g := before.migration.gap; g != nil && g.cure == gapAnothers {
-		return fmt.Errorf("network %s: no step was taken: %s", network, g)
 	}
 	from := before.migration.phase
 	phase, err := take()

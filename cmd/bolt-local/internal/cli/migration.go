@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"net/netip"
 
 	"github.com/bolt-local/bolt-local/ipam"
 	"github.com/bolt-local/bolt-local/migrate/engine"
@@ -62,6 +63,14 @@ func blocking(list []form.Aside, epoch uint64) []form.Aside {
 		}
 	}
 	return aside
+}
+
+func asideAddresses(list []form.Aside) []netip.Addr {
+	addrs := make([]netip.Addr, len(list))
+	for i, a := range list {
+		addrs[i] = a.Addr
+	}
+	return addrs
 }
 
 // storedMigration is what the checkpoint says of a network whose directory

@@ -115,7 +115,7 @@ func newStatus(snap snapshot, plugin *ipam.Plugin, dataDir string) status {
 	find.problem(snap)
 	find.overlaps(snap.networks)
 	for _, n := range snap.networks {
-		usage := plugin.Usage(snap.epoch, n.ranges, n.allocations)
+		usage := plugin.Usage(snap.epoch, n.ranges, n.allocations, asideAddresses(n.migration.aside))
 		st.Networks = append(st.Networks, newStatusNetwork(n, newStatusMigration(n, plugin, snap.epoch), usage))
 		find.inNetwork(n, usage)
 	}

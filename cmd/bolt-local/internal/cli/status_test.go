@@ -93,7 +93,7 @@ func TestCommandsNameAnotherDataDirectory(t *testing.T) {
 
 func TestSetsAreReportedFrom90Percent(t *testing.T) {
 	for held, want := range map[int]kind{227: "", 228: kindNearlyFull, 252: kindNearlyFull, 253: kindExhausted} {
-		u := testPlugin().Usage(boot, testSnapshot().networks[0].ranges[:1], nil)
+		u := testPlugin().Usage(boot, testSnapshot().networks[0].ranges[:1], nil, nil)
 		u.Sets[0].Held = held
 		f := finder{}
 		f.fullSet("podnet", u.Sets[0])
