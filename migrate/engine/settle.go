@@ -10,8 +10,8 @@ import (
 // a swap is done when it is done, not when it is noted.
 func effective(p Progress, c form.Contents) Phase {
 	switch {
-	case p.Phase == Contract && c.Exists && p.Pending == Switch && c.Place == p.Place:
-		return Switch // our own swap
+	case p.Phase == Contract && p.Pending == Switch && c.Shut == nil:
+		return Switch // our own swap, whatever has become of it since
 	case p.Phase == Contract && c.Exists && !c.Bare && c.Stamp() != p.Stamp:
 		return Switch // somebody has used the old form
 	case p.Pending == Contract && (c.Shut != nil || !c.Exists || c.Bare):
