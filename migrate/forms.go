@@ -70,8 +70,7 @@ func forgets(path string) bool {
 // holdsSomething tells whether the old form has anything to take over, without
 // its lock: it only decides whether a checkpoint is made.
 func holdsSomething(path string) bool {
-	c, err := hostlocal.At(path).Look()
-	return err == nil && c.Exists && !c.Bare
+	return hostlocal.At(path).HoldsSomething()
 }
 
 func target(cfg *ipam.Config) engine.Phase {

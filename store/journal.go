@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"strconv"
-	"strings"
 
 	"github.com/bolt-local/bolt-local/store/crc32c"
 )
@@ -34,9 +33,9 @@ type journalEntry struct {
 
 // change is one put, or a deletion where Value is nil.
 type change struct {
-	Path  []string `json:"path"` // of buckets
-	Key   []byte   `json:"key"`
-	Value []byte   `json:"value"` // null: deleted
+	Path  bucketPath `json:"path"`
+	Key   []byte     `json:"key"`
+	Value []byte     `json:"value"` // null: deleted
 }
 
 const (
@@ -166,8 +165,8 @@ func tailTx(tail []byte) uint64 {
 }
 
 // encode is json.Marshal of e: written out, since the plugin would spend more
-// on looking at the types than on the rest. Names of buckets and verbs have no
-// character that JSON would escape.
+// on looking at the types than on the rest. Verbs have no character that JSON
+// would escape.
 func (e journalEntry) encode() []byte {
 	b := append(make([]byte, 0, 1024), `{"verb":"`...)
 	b = append(append(b, e.Verb...), `","changes":[`...)
@@ -175,8 +174,14 @@ func (e journalEntry) encode() []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(b, `{"path":["`...)
-		b = append(append(b, strings.Join(c.Path, `","`)...), `"],"key":"`...)
+		b = append(b, `{"path":[`...)
+		for i, name := range c.Path {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = append(append(append(b, '"'), journalName(name)...), '"')
+		}
+		b = append(b, `],"key":"`...)
 		b = append(base64.StdEncoding.AppendEncode(b, c.Key), `","value":`...)
 		if c.Value == nil {
 			b = append(b, "null}"...)

@@ -3,8 +3,8 @@ package engine
 import "errors"
 
 var (
-	// ErrPhase: what is stored names a phase that this version does not know.
-	ErrPhase = errors.New("the migration is in a phase that this version does not know")
+	// ErrPhase: what is stored of the migration is not what this version writes.
+	ErrPhase = errors.New("the migration is in a state that this version does not know")
 
 	// ErrPlace: the configuration names another place for the old form than the
 	// one that is stored.

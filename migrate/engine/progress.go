@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strconv"
 
@@ -56,7 +57,7 @@ func decodeProgress(doc []byte) (Progress, error) {
 	d := json.NewDecoder(bytes.NewReader(doc))
 	d.UseNumber()
 	if err := d.Decode(&fields); err != nil {
-		return Progress{}, fmt.Errorf("reading where the migration stands: %w", err)
+		return Progress{}, fmt.Errorf("%w: %w", ErrPhase, err)
 	}
 	var wrong error
 	take := func(name string) string {
@@ -91,15 +92,18 @@ func decodeProgress(doc []byte) (Progress, error) {
 			err = json.Unmarshal(b, &p.SetAside)
 		}
 		if err != nil {
-			return p, fmt.Errorf("reading where the migration stands: %s: %w", fieldSetAside, err)
+			return p, fmt.Errorf("%w: %s: %w", ErrPhase, fieldSetAside, err)
 		}
 		delete(fields, fieldSetAside)
+	}
+	if !filepath.IsAbs(p.OldPath) && wrong == nil {
+		wrong = fmt.Errorf("%w: %s is %q", ErrPhase, fieldOldPath, p.OldPath)
 	}
 	if wrong != nil {
 		return p, wrong
 	}
 	if !p.Phase.Valid() || (p.Pending != "" && !p.Pending.Valid()) {
-		return p, fmt.Errorf("%w: %q, pending %q: install the version that wrote it, or a newer one", ErrPhase, p.Phase, p.Pending)
+		return p, fmt.Errorf("%w: %q, pending %q", ErrPhase, p.Phase, p.Pending)
 	}
 	p.extra = fields
 	return p, nil

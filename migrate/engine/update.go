@@ -179,7 +179,10 @@ func (c Call) Precheck(n form.New) error {
 	return nil
 }
 
-func (c Call) named(err error) error { return fmt.Errorf("network %s: %w", c.Network, err) }
+// named is for a document that cannot be read.
+func (c Call) named(err error) error {
+	return fmt.Errorf("network %s: %w; install the version that wrote it, or a newer one", c.Network, err)
+}
 
 // samePlace asks that the configuration has the old form where it is.
 func (c Call) samePlace(p Progress) error {
