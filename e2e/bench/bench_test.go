@@ -12,6 +12,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/bolt-local/bolt-local/migrate/engine"
 	"github.com/bolt-local/bolt-local/store"
 	"github.com/bolt-local/bolt-local/store/record"
 )
@@ -56,9 +57,14 @@ func TestRowResult(t *testing.T) {
 		{"at the goal in all digits that are printed", 0.8004, 1, 0.80, "met"},
 		{"above the goal", 4.2, 5, 0.80, "no +0.040"},
 		{"without a goal", 4, 5, 0, ""},
+		{"a time below the goal", 499.99, 0, 500, "met"},
+		{"a time above the goal", 512.3, 0, 500, "no +12.3"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r := row{"ADD", []float64{tc.ours}, []float64{tc.base}, tc.goal}
+			if tc.base == 0 {
+				r.base = nil
+			}
 			if got := r.result(); got != tc.want {
 				t.Errorf("result of %v / %v with goal %v = %q, want %q", tc.ours, tc.base, tc.goal, got, tc.want)
 			}
@@ -70,6 +76,7 @@ func TestTheTableFitsIn80Columns(t *testing.T) {
 	var out bytes.Buffer
 	printHeader(&out)
 	printRow(&out, row{"ADD, 10,000 held", []float64{1234.56}, []float64{1234.56}, 0.05})
+	printRow(&out, row{"ADD switch 1,000", []float64{1234.56}, nil, 500})
 	out.WriteString(legend)
 	for line := range strings.Lines(out.String()) {
 		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 80 {
@@ -110,21 +117,16 @@ func TestAddressesBeginAfterTheGateway(t *testing.T) {
 	}
 }
 
-func TestTheLastHostIsBeforeTheBroadcastAddress(t *testing.T) {
-	for subnet, want := range map[string]string{
-		"10.64.0.0/16": "10.64.255.254",
-		"10.64.0.0/12": "10.79.255.254",
-	} {
-		if got := lastHost(netip.MustParsePrefix(subnet)); got.String() != want {
-			t.Errorf("lastHost(%s) = %s, want %s", subnet, got, want)
-		}
-	}
-}
-
 func TestHeldAddressesAreRecordsOfBoltLocal(t *testing.T) {
 	p := plugin{name: boltLocal, dataDir: t.TempDir(), subnet: netip.MustParsePrefix("10.64.0.0/16")}
 	if err := p.holdBoltLocal(2); err != nil {
 		t.Fatal(err)
+	}
+	if err := p.expectSettled(engine.Contract, 2); err != nil {
+		t.Error(err)
+	}
+	if err := p.expectSettled(engine.Contract, 3); err == nil {
+		t.Error("two held pass for three")
 	}
 	var got []string
 	err := store.New(p.dataDir, store.Options{}).Read(func(tx *store.Tx) error {
@@ -145,11 +147,35 @@ func TestHeldAddressesAreRecordsOfBoltLocal(t *testing.T) {
 	}
 }
 
+func TestInSwitchHeldAddressesAreFilesAsWell(t *testing.T) {
+	p := plugin{name: boltLocal, dataDir: t.TempDir(), subnet: netip.MustParsePrefix("10.64.0.0/16"), phase: engine.Switch}
+	if err := p.holdBoltLocal(2); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.expectSettled(engine.Switch, 2); err != nil {
+		t.Error(err)
+	}
+	wantFiles(t, p)
+	theirs := filepath.Join(p.dataDir, networkName, "10.64.0.9")
+	if err := os.WriteFile(theirs, []byte("x\r\neth0"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.expectSettled(engine.Switch, 3); err == nil {
+		t.Error("a file that has to be imported passes for nothing to do")
+	}
+}
+
 func TestHeldAddressesAreFilesOfHostLocal(t *testing.T) {
 	p := plugin{name: hostLocal, dataDir: t.TempDir(), subnet: netip.MustParsePrefix("10.64.0.0/16")}
 	if err := p.holdHostLocal(2); err != nil {
 		t.Fatal(err)
 	}
+	wantFiles(t, p)
+}
+
+// wantFiles asks for host-local's files of two addresses held.
+func wantFiles(t *testing.T, p plugin) {
+	t.Helper()
 	for name, want := range map[string]string{
 		"10.64.0.2":          containerID("held", 0) + "\r\neth0",
 		"10.64.0.3":          containerID("held", 1) + "\r\neth0",
@@ -171,7 +197,7 @@ func TestParse(t *testing.T) {
 		args []string
 		want string // groups, or part of the error after "error: "
 	}{
-		{"all groups without -only", nil, "version 0 100 250 1000 10000 100000 at-once memory floor"},
+		{"all groups without -only", nil, "version 0 100 250 1000 10000 100000 switch import at-once memory floor"},
 		{"those of -only in its order", []string{"-only", "floor,0"}, "floor 0"},
 		{"an unknown group is named", []string{"-only", "0,9"}, "error: -only 9"},
 		{"no rounds are refused", []string{"-rounds", "0"}, "error: -rounds 0"},

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/bolt-local/bolt-local/migrate/engine"
 )
 
 const (
@@ -26,16 +28,21 @@ type plugin struct {
 	path    string
 	dataDir string
 	subnet  netip.Prefix
+	phase   engine.Phase // ipam.migration.phase, "" for none; host-local has none
 }
 
 // config is the network configuration on the plugin's stdin, the same for both
-// but for ipam.type and ipam.dataDir. No result cache of this host is read: the
-// directory named for it does not exist.
+// but for ipam.type, ipam.dataDir and a phase. No result cache of this host is
+// read: the directory named for it does not exist.
 func (p plugin) config() string {
+	migration := ""
+	if p.phase != "" {
+		migration = fmt.Sprintf(`"migration":{"phase":%q},`, p.phase)
+	}
 	return fmt.Sprintf(`{"cniVersion":"1.0.0","name":%q,"type":"bridge","bridge":"cni0",
-"ipam":{"type":%q,"dataDir":%q,"cniCacheDirs":[%q],
+"ipam":{"type":%q,"dataDir":%q,"cniCacheDirs":[%q],%s
 "ranges":[[{"subnet":%q}]],"routes":[{"dst":"0.0.0.0/0"}]}}`,
-		networkName, p.name, p.dataDir, p.dataDir+".results", p.subnet)
+		networkName, p.name, p.dataDir, p.dataDir+".results", migration, p.subnet)
 }
 
 // command prepares a call of verb; a launcher, if there is one, runs the

@@ -2,7 +2,6 @@ package main
 
 import (
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/hex"
 	"fmt"
 	"net/netip"
@@ -35,14 +34,6 @@ func addresses(subnet netip.Prefix, n int) []netip.Addr {
 		list[i] = addr
 	}
 	return list
-}
-
-// lastHost is the last address of an IPv4 subnet before the broadcast address.
-func lastHost(subnet netip.Prefix) netip.Addr {
-	a := subnet.Masked().Addr().As4()
-	n := binary.BigEndian.Uint32(a[:]) | (1<<(32-subnet.Bits()) - 1)
-	binary.BigEndian.PutUint32(a[:], n-1)
-	return netip.AddrFrom4(a)
 }
 
 // hold puts n allocations into the plugin's state, as n ADDs would have left

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/netip"
@@ -8,6 +9,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"time"
+
+	"github.com/bolt-local/bolt-local/migrate/engine"
 )
 
 // group is work that is measured together and can be chosen by its name.
@@ -25,6 +28,8 @@ var groups = []group{
 	{"1000", held(1_000, 0.31)},
 	{"10000", held(10_000, 0.05)},
 	{"100000", (*bench).large},
+	{"switch", (*bench).mirrored},
+	{"import", (*bench).imported},
 	{"at-once", (*bench).atOnce},
 	{"memory", (*bench).memory},
 	{"floor", (*bench).floor},
@@ -48,27 +53,41 @@ func subnet(n int) netip.Prefix {
 	return netip.MustParsePrefix("10.64.0.0/16")
 }
 
-// newPlugin makes a plugin with a fresh data directory and n addresses held,
-// and asks it for the next one to see that it knows of them.
-func (b *bench) newPlugin(ctx context.Context, name, path string, subnet netip.Prefix, n int) (plugin, error) {
-	parent, err := os.MkdirTemp(b.place.dir, name+"-")
-	if err != nil {
-		return plugin{}, err
+// newPlugin gives p a fresh data directory with n addresses held, and asks it
+// for the next one to see that it knows of them.
+func (b *bench) newPlugin(ctx context.Context, p plugin, n int) (plugin, error) {
+	var err error
+	if p.dataDir, err = b.newDataDir(p.name); err != nil {
+		return p, err
 	}
-	p := plugin{name: name, path: path, dataDir: filepath.Join(parent, "state"), subnet: subnet}
 	if err := p.hold(n); err != nil {
 		return p, err
 	}
-	return p, p.expectNext(ctx, addresses(subnet, n+1)[n])
+	return p, p.expectNext(ctx, addresses(p.subnet, n+1)[n])
 }
 
-// both makes the two plugins with n addresses held each.
-func (b *bench) both(ctx context.Context, n int) (ours, theirs plugin, err error) {
-	ours, err = b.newPlugin(ctx, boltLocal, b.programs.boltLocal, subnet(n), n)
+func (b *bench) newDataDir(name string) (string, error) {
+	parent, err := os.MkdirTemp(b.place.dir, name+"-")
+	return filepath.Join(parent, "state"), err
+}
+
+// ours makes bolt-local with n addresses held. Its network is in switch, where
+// that is asked for, and else in contract, as one that was never host-local's.
+func (b *bench) ours(ctx context.Context, subnet netip.Prefix, phase engine.Phase, n int) (plugin, error) {
+	p, err := b.newPlugin(ctx, plugin{name: boltLocal, path: b.programs.boltLocal, subnet: subnet, phase: phase}, n)
+	if err != nil {
+		return p, err
+	}
+	return p, p.expectSettled(cmp.Or(phase, engine.Contract), n)
+}
+
+// both makes the two plugins with n addresses held each, ours as ours does.
+func (b *bench) both(ctx context.Context, phase engine.Phase, n int) (ours, theirs plugin, err error) {
+	ours, err = b.ours(ctx, subnet(n), phase, n)
 	if err != nil {
 		return ours, theirs, err
 	}
-	theirs, err = b.newPlugin(ctx, hostLocal, b.programs.hostLocal, subnet(n), n)
+	theirs, err = b.newPlugin(ctx, plugin{name: hostLocal, path: b.programs.hostLocal, subnet: subnet(n)}, n)
 	return ours, theirs, err
 }
 
@@ -99,7 +118,7 @@ func call(ctx context.Context, p plugin, verb string) step {
 }
 
 func (b *bench) version(ctx context.Context) ([]row, error) {
-	ours, theirs, err := b.both(ctx, 0)
+	ours, theirs, err := b.both(ctx, "", 0)
 	if err != nil {
 		return nil, err
 	}
@@ -108,50 +127,6 @@ func (b *bench) version(ctx context.Context) ([]row, error) {
 		return nil, err
 	}
 	return []row{{"VERSION", s[0], s[1], 1.00}}, nil
-}
-
-// held measures ADD and DEL with n addresses held. The DEL frees what the ADD
-// took, so n stays.
-func held(n int, goal float64) func(*bench, context.Context) ([]row, error) {
-	return func(b *bench, ctx context.Context) ([]row, error) {
-		ours, theirs, err := b.both(ctx, n)
-		if err != nil {
-			return nil, err
-		}
-		s, err := interleave(b.rounds,
-			call(ctx, ours, "ADD"), call(ctx, theirs, "ADD"),
-			call(ctx, ours, "DEL"), call(ctx, theirs, "DEL"))
-		if err != nil {
-			return nil, err
-		}
-		return []row{
-			{"ADD, " + thousands(n) + " held", s[0], s[1], goal},
-			{"DEL, " + thousands(n) + " held", s[2], s[3], goal},
-		}, nil
-	}
-}
-
-// large compares ours with itself at a size where host-local takes seconds.
-func (b *bench) large(ctx context.Context) ([]row, error) {
-	const many, few = 100_000, 100
-	large, err := b.newPlugin(ctx, boltLocal, b.programs.boltLocal, subnet(many), many)
-	if err != nil {
-		return nil, err
-	}
-	small, err := b.newPlugin(ctx, boltLocal, b.programs.boltLocal, subnet(many), few)
-	if err != nil {
-		return nil, err
-	}
-	s, err := interleave(b.rounds,
-		call(ctx, large, "ADD"), call(ctx, small, "ADD"),
-		call(ctx, large, "DEL"), call(ctx, small, "DEL"))
-	if err != nil {
-		return nil, err
-	}
-	return []row{
-		{"ADD 100,000/100", s[0], s[1], 1.15},
-		{"DEL 100,000/100", s[2], s[3], 0},
-	}, nil
 }
 
 // atOnce measures a burst of ADDs from the first start to the last answer. It
@@ -172,7 +147,7 @@ func (b *bench) atOnce(ctx context.Context) ([]row, error) {
 }
 
 func (b *bench) burst(ctx context.Context, n int) ([][]float64, error) {
-	ours, theirs, err := b.both(ctx, n)
+	ours, theirs, err := b.both(ctx, "", n)
 	if err != nil {
 		return nil, err
 	}
@@ -239,7 +214,7 @@ func addAll(ctx context.Context, p plugin, ids []string) (float64, error) {
 
 // memory compares the peak memory of an ADD, in MiB.
 func (b *bench) memory(ctx context.Context) ([]row, error) {
-	ours, theirs, err := b.both(ctx, 10_000)
+	ours, theirs, err := b.both(ctx, "", 10_000)
 	if err != nil {
 		return nil, err
 	}
@@ -260,7 +235,7 @@ func (b *bench) memory(ctx context.Context) ([]row, error) {
 // floor compares an ADD with the least that any such program costs, and skel,
 // which it is bound to use, with the same.
 func (b *bench) floor(ctx context.Context) ([]row, error) {
-	ours, err := b.newPlugin(ctx, boltLocal, b.programs.boltLocal, subnet(0), 0)
+	ours, err := b.ours(ctx, subnet(0), "", 0)
 	if err != nil {
 		return nil, err
 	}
