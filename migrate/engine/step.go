@@ -119,7 +119,7 @@ func (u *update) toContract(all map[netip.Addr]record.Allocation) (waits string,
 			}
 		}
 		if theirs > 0 {
-			return fmt.Sprintf("%d allocations were made by host-local, and a runtime may still send it their DEL: they go with their pods or at the next boot", theirs), nil
+			return fmt.Sprintf("%s made by host-local: a runtime may still send the DEL there; they go with their pods or at the next boot", counted(theirs)), nil
 		}
 	}
 	u.beginShut()

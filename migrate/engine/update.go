@@ -118,8 +118,10 @@ func (u *update) run(fn func(ipam.Tx) error) (verb, err error) {
 		}
 	}
 	// From here on a failure is the call's, and takes back nothing of the above.
-	verb = u.n.Try(func() error { return errors.Join(u.step(), u.adopt()) })
-	if verb == nil {
+	before := u.p
+	if verb = u.n.Try(u.step); verb != nil {
+		u.p = before
+	} else if verb = u.adopt(); verb == nil {
 		verb = u.verb(fn)
 	}
 	if err := u.n.Try(u.prepare); verb == nil {
@@ -149,7 +151,9 @@ func (u *update) begin() (known bool, err error) {
 	if err := u.lock(); err != nil {
 		return false, err
 	}
-	if u.c, err = u.old.Look(); err != nil {
+	if u.c, err = u.old.Look(); err != nil && doc != nil && u.p.Phase == Contract && u.p.Pending == "" {
+		u.warnf("%v", err) // nothing is kept there
+	} else if err != nil {
 		return false, ipam.Errorf(ipam.CodeIO, "%w", err)
 	}
 	if doc == nil {
