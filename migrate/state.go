@@ -83,37 +83,20 @@ func (s State) Update(verb ipam.Verb, network string, fn func(ipam.Tx) error) er
 	}
 	err := s.update(op, call, fn)
 	if errors.Is(err, ipam.ErrNoSpace) && verb != ipam.VerbAdd && op.Creates && !s.Store.Exists() {
-		unlock, err := s.engine(network).UpdateOld(call, fn)
-		unlock()
-		return cniError(err)
+		return cniError(s.engine(network).UpdateOld(call, fn))
 	}
 	return err
 }
 
 func (s State) update(op store.Op, call engine.Call, fn func(ipam.Tx) error) error {
-	var verb error
-	var committed, unlock func()
-	e := s.engine(call.Network)
-	op.Committed = func() {
-		if committed != nil {
-			committed()
-		}
-	}
-	defer func() {
-		if unlock != nil {
-			unlock()
-		}
-	}()
+	work := s.engine(call.Network).Begin(call)
+	defer work.Unlock()
+	op.Committed = work.Committed
 	op.Precheck = func(tx *store.Tx) error { return call.Precheck(schema1{tx.Network(call.Network), tx}) }
 	err := s.Store.Update(op, func(tx *store.Tx) error {
-		var err error
-		committed, unlock, verb, err = e.Update(schema1{tx.Network(call.Network), tx}, call, fn)
-		return err
+		return work.Run(schema1{tx.Network(call.Network), tx}, fn)
 	})
-	if err == nil {
-		err = verb
-	}
-	return cniError(err)
+	return cniError(work.Answer(err, errors.Is(err, store.ErrNoSpace)))
 }
 
 // call is what all calls of a network have in common.

@@ -52,7 +52,8 @@ func (u *update) attempt(fn func(ipam.Tx) error) error {
 	if u.p.Phase != Contract {
 		rec.last = u.c.Last
 	}
-	return to.Try(func() error {
+	before := len(u.mirrored)
+	err := to.Try(func() error {
 		if err := fn(rec); err != nil {
 			return err
 		}
@@ -61,6 +62,12 @@ func (u *update) attempt(fn func(ipam.Tx) error) error {
 		}
 		return u.mirror(rec)
 	})
+	if err != nil && len(u.mirrored) > before {
+		u.unsure = true
+		err = errors.Join(err, u.takeBack(u.mirrored[before:]))
+		u.mirrored = u.mirrored[:before]
+	}
+	return err
 }
 
 // unmark: what is written while the old form is shut has no entry there.
@@ -121,6 +128,14 @@ func (u *update) mirror(rec *recorder) error {
 		if err != nil {
 			return err
 		}
+		for i, c := range changes {
+			if c.Want != nil {
+				h := *c.Want
+				h.Mark = marks[i]
+				c.Want = &h
+			}
+			u.mirrored = append(u.mirrored, c)
+		}
 		for i, a := range marked {
 			if len(a.Holders) == 0 {
 				continue
@@ -134,7 +149,8 @@ func (u *update) mirror(rec *recorder) error {
 		}
 	}
 	failpoint.Hit("engine.mirrored")
-	if err := u.old.SetLast(rec.lastGiven()); err != nil {
+	u.last = rec.lastGiven()
+	if err := u.old.SetLast(u.last); err != nil {
 		u.warnf("%v", err) // the order of addresses alone depends on it
 	}
 	return nil

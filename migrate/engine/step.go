@@ -50,6 +50,7 @@ func (u *update) stepByHand() error {
 	if err == nil && waits != "" {
 		err = fmt.Errorf("%w: network %s stays in phase %s: %s", ErrStep, u.call.Network, u.p.Phase, waits)
 	}
+	u.p.Waits = "" // of an ADD before
 	return err
 }
 
@@ -176,6 +177,13 @@ func (u *update) prepare() error {
 	}
 	u.p.Pending, u.p.Epoch = Switch, u.n.Epoch()
 	u.p.stamp(c)
+	if u.was.Pending == Switch { // the call that announced it was cut, or could not do it
+		if err := u.old.Open(); err != nil {
+			return u.wait(err)
+		}
+		u.p.Phase, u.p.Pending, u.c = Switch, "", c
+		return nil
+	}
 	u.after = func() {
 		if err := u.old.Open(); err != nil {
 			u.warnf("%v", err)

@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"time"
 
 	"github.com/bolt-local/bolt-local/ipam"
@@ -55,36 +56,6 @@ type Call struct {
 	Compares bool
 }
 
-// Update runs fn on the network that n stores, and keeps both forms in step.
-// It returns fn's error apart from its own: what the engine had to do itself
-// stays done also where fn fails, and has to be committed.
-//
-// committed has to be called once that is durable. unlock has to be called in
-// any case, at the end of all.
-func (e *Engine) Update(n form.New, call Call, fn func(ipam.Tx) error) (committed, unlock func(), verb, err error) {
-	u := &update{Engine: e, call: call, n: n}
-	verb, err = u.run(fn)
-	committed = func() {
-		if u.after != nil {
-			u.after()
-		}
-	}
-	unlock = func() {
-		if u.old != nil {
-			u.old.Unlock()
-		}
-	}
-	return committed, unlock, verb, err
-}
-
-// UpdateOld runs fn on the old form alone, for a call that frees where nothing
-// can be stored: a full disk must not keep an address. unlock is as above.
-func (e *Engine) UpdateOld(call Call, fn func(ipam.Tx) error) (unlock func(), err error) {
-	call.Enters, call.Target = true, Legacy
-	_, unlock, verb, err := e.Update(newUnstored(), call, fn)
-	return unlock, errors.Join(err, verb)
-}
-
 // update is one writing call.
 type update struct {
 	*Engine
@@ -96,9 +67,13 @@ type update struct {
 	c    form.Contents
 
 	born   bool   // the network was not known before
+	unsure bool   // something in the old form was taken back: the next call looks anew
 	closes bool   // and goes to contract at once
 	reopen bool   // a step from contract back: the old form is written at the end
 	after  func() // what has to wait for the commit
+
+	mirrored []form.Change      // what fn has changed in the old form, with its marks
+	last     map[int]netip.Addr // the cursors that fn has set there
 }
 
 func (u *update) run(fn func(ipam.Tx) error) (verb, err error) {
@@ -124,8 +99,12 @@ func (u *update) run(fn func(ipam.Tx) error) (verb, err error) {
 	} else if verb = u.adopt(); verb == nil {
 		verb = u.verb(fn)
 	}
-	if err := u.n.Try(u.prepare); verb == nil {
-		verb = err
+	before = u.p
+	if err := u.n.Try(u.prepare); err != nil {
+		u.p = before
+		if verb == nil {
+			verb = err
+		}
 	}
 	return verb, u.save()
 }
@@ -297,7 +276,7 @@ func (u *update) stale(a record.Allocation) bool { return u.Stale(u.n.Epoch(), a
 
 // save stores where the migration stands.
 func (u *update) save() error {
-	if u.p.Phase.mirrored() && u.c.Exists {
+	if u.p.Phase.mirrored() && u.c.Exists && !u.unsure {
 		u.p.stamp(u.c)
 	}
 	if !u.born && u.p.same(u.was) {
