@@ -3,6 +3,7 @@ package ipam
 import (
 	"net"
 	"net/netip"
+	"unicode/utf8"
 
 	"github.com/containernetworking/cni/pkg/types"
 	current "github.com/containernetworking/cni/pkg/types/100"
@@ -29,6 +30,9 @@ func (p *Plugin) Add(call Call) (types.Result, error) {
 	}
 	if len(call.ContainerID) > maxContainerID {
 		return nil, Errorf(CodeEnvironment, "CNI_CONTAINERID has %d characters, more than %d", len(call.ContainerID), maxContainerID)
+	}
+	if !utf8.ValidString(call.IfName) { // a record is JSON, and would have another name
+		return nil, Errorf(CodeEnvironment, "CNI_IFNAME %q is not UTF-8", call.IfName)
 	}
 	ns := p.Namespaces.Identify(call.NetNS)
 	if !call.NetNSOverride && p.Namespaces.IsOwn(ns) {

@@ -310,3 +310,17 @@ func TestSweepGoesOnInSmallBatchesOnAFullDisk(t *testing.T) {
 		t.Errorf("%d transactions", state.batches)
 	}
 }
+
+// The record's JSON would have another ifname than the index, which looks like
+// damage.
+func TestADDRefusesAnIfnameThatIsNoText(t *testing.T) {
+	n := newNode(t.TempDir())
+	call := n.call("a", conf(net24))
+	call.IfName = "\xff\xfe"
+	_, err := n.addWith(call)
+	wantCode(t, err, ipam.CodeEnvironment, "CNI_IFNAME")
+	if err := n.plugin().Del(call); err != nil {
+		t.Errorf("DEL of it: %v", err)
+	}
+	mustAdd(t, n, "b", conf(net24), "10.0.0.2")
+}

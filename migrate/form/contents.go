@@ -117,7 +117,8 @@ func (c Contents) After(changes []Change, marks []string) Contents {
 		}
 	}
 	slices.SortFunc(c.Entries, func(a, b Entry) int { return a.Addr.Compare(b.Addr) })
-	c.SetAside = slices.DeleteFunc(slices.Clone(aside), func(a Aside) bool { return touched[a.Addr] })
+	// What is fixed has another name than the file that was written.
+	c.SetAside = slices.DeleteFunc(slices.Clone(aside), func(a Aside) bool { return touched[a.Addr] && !a.Fixed })
 	return c
 }
 

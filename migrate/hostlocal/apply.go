@@ -16,8 +16,14 @@ import (
 )
 
 // Apply implements [form.Old]. What needs room comes first and unlinking last,
-// so that a full disk leaves nothing half done.
+// so that a full disk leaves nothing half done. What is taken back may have
+// another mark.
 func (d *Dir) Apply(changes []form.Change) ([]string, error) {
+	for _, c := range changes { // before the first of them is made
+		if err := d.unchanged(c); err != nil {
+			return nil, err
+		}
+	}
 	marks := make([]string, len(changes))
 	var back []func() error // what takes back each step, in reverse
 	fail := func(err error) ([]string, error) {
@@ -57,7 +63,7 @@ func (d *Dir) create(c form.Change) (mark string, undo func() error, err error) 
 		return "", nil, nil
 	}
 	path := d.file(c.Addr.String())
-	mark, err = d.write(path, content(c.Want.Attachment), false)
+	mark, err = d.write(path, fileMode, content(c.Want.Attachment), false)
 	if errors.Is(err, fs.ErrExist) {
 		return "", nil, fmt.Errorf("%w: %s", form.ErrTaken, path)
 	}
@@ -77,17 +83,24 @@ func (d *Dir) replace(c form.Change) (mark string, undo func() error, err error)
 	if err := d.unchanged(c); err != nil {
 		return "", nil, err
 	}
-	mark, err = d.write(path, content(c.Want.Attachment), true)
-	if err != nil {
-		return "", nil, fmt.Errorf("reserving %s: %w", path, err)
-	}
-	return mark, func() error {
-		if c.Had.Holder.ContainerID == "" {
-			return os.Remove(path) // it named nobody
-		}
-		_, err := d.write(path, content(c.Had.Holder.Attachment), true)
+	undo = func() error { // one that named nobody comes back empty
+		_, err := d.write(path, fileMode, content(c.Had.Holder.Attachment), true)
 		return err
-	}, nil
+	}
+	mark, err = d.write(path, fileMode, content(c.Want.Attachment), true)
+	if err == nil {
+		failpoint.Hit("hostlocal.replaced")
+		return mark, undo, nil
+	}
+	if !isGone(path) {
+		undo = nil
+	}
+	return "", undo, fmt.Errorf("reserving %s: %w", path, err)
+}
+
+func isGone(path string) bool {
+	_, err := os.Lstat(path)
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // unlink removes the file of an address.
@@ -99,7 +112,7 @@ func (d *Dir) unlink(c form.Change) (mark string, undo func() error, err error) 
 	if err := d.unchanged(c); err != nil {
 		return "", nil, err
 	}
-	if err := os.Remove(path); err != nil {
+	if err := unix.Unlink(path); err != nil { // never a directory
 		return "", nil, fmt.Errorf("releasing %s: %w", path, err)
 	}
 	failpoint.Hit("hostlocal.unlinked")
@@ -109,14 +122,19 @@ func (d *Dir) unlink(c form.Change) (mark string, undo func() error, err error) 
 	}, nil
 }
 
-// unchanged asks that the file is still the one that was read.
+// unchanged asks that there is still the file that was read, or none.
 func (d *Dir) unchanged(c form.Change) error {
 	var st unix.Stat_t
 	path := d.file(c.Addr.String())
-	if err := unix.Lstat(path, &st); err != nil {
-		return fmt.Errorf("%w: %s: %w", form.ErrTaken, path, err)
-	}
-	if markOf(&st) != c.Had.Holder.Mark {
+	err := unix.Lstat(path, &st)
+	switch {
+	case err != nil && !errors.Is(err, unix.ENOENT):
+		return fmt.Errorf("looking at %s: %w", path, err)
+	case c.Had == nil && err == nil:
+		return fmt.Errorf("%w: %s", form.ErrTaken, path)
+	case c.Had != nil && err != nil:
+		return fmt.Errorf("%w: %s is gone", form.ErrTaken, path)
+	case c.Had != nil && markOf(&st) != c.Had.Holder.Mark:
 		return fmt.Errorf("%w: %s was changed meanwhile", form.ErrTaken, path)
 	}
 	return nil

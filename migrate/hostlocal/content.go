@@ -3,6 +3,7 @@ package hostlocal
 import (
 	"errors"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/containernetworking/cni/pkg/utils"
 
@@ -12,9 +13,15 @@ import (
 // lineBreak is what host-local writes between container id and ifname.
 const lineBreak = "\r\n"
 
-// maxContent bounds what is read of a file, in bytes: a container id has no
-// limit, but a file beyond this is none of host-local's.
-const maxContent = 64 << 10
+const (
+	// maxContent bounds what is read of a file, in bytes: a file beyond this is
+	// none of host-local's.
+	maxContent = 64 << 10
+	// maxContainerID is the longest container id that an ADD takes, in bytes. The
+	// checkpoint cannot store a much longer one, and one file that it cannot
+	// store would fail every call.
+	maxContainerID = 30000
+)
 
 // errNoHolder is for a file that names nobody, as a host-local that was killed
 // leaves it.
@@ -36,11 +43,17 @@ func parseContent(b []byte) (record.Attachment, error) {
 	}
 	id, ifname, both := strings.Cut(strings.TrimSpace(string(b)), "\n")
 	id = strings.TrimSuffix(id, "\r")
-	if id == "" || utils.ValidateContainerID(id) != nil {
+	if len(id) > maxContainerID || utils.ValidateContainerID(id) != nil {
 		return record.Attachment{}, errNoHolder
 	}
-	if both && utils.ValidateInterfaceName(ifname) != nil {
+	if both && !validIfName(ifname) {
 		return record.Attachment{}, errNoHolder
 	}
 	return record.Attachment{ContainerID: id, IfName: ifname}, nil
+}
+
+// validIfName is CNI's rule, less what cannot be stored: a file torn by a power
+// cut may end in NULs.
+func validIfName(name string) bool {
+	return utils.ValidateInterfaceName(name) == nil && utf8.ValidString(name) && !strings.Contains(name, "\x00")
 }

@@ -20,10 +20,11 @@ const (
 	lastPrefix = "last_reserved_ip."
 	besideName = ".bolt-local-" // and the network
 
-	// The modes are host-local's own.
-	dirMode  = 0o755
-	fileMode = 0o600
-	lockMode = 0o750
+	// The modes are host-local's own, but for the tombstone's.
+	dirMode    = 0o755
+	fileMode   = 0o600
+	lockMode   = 0o750
+	noticeMode = 0o644
 )
 
 // Dir is one network's directory, or the place where it may be. It is for one
@@ -46,15 +47,13 @@ func (d *Dir) Path() string { return d.path }
 
 func (d *Dir) file(name string) string { return filepath.Join(d.path, name) }
 
-// beside is where a directory or a tombstone is made ready. No network has such
-// a name, for it begins with a dot.
-func (d *Dir) beside() string {
-	return filepath.Join(filepath.Dir(d.path), besideName+filepath.Base(d.path))
-}
-
 // Lock takes host-local's own lock. A directory that is not there, or shut, has
-// none. Reading needs no lock file that is not there: nobody has written.
+// none. Reading needs no lock file that is not there: nobody has written. No
+// lock file is made where a link leads.
 func (d *Dir) Lock(write bool, deadline time.Time) error {
+	if isLink(d.path) {
+		return errLink(d.path)
+	}
 	l, err := filelock.Acquire(d.file(lockName), filelock.Options{
 		Create: write, Write: write, Mode: lockMode, Deadline: deadline,
 	})
@@ -79,17 +78,11 @@ func (d *Dir) Unlock() {
 // Make makes the directory, opens it where it is shut, and locks it.
 func (d *Dir) Make(deadline time.Time) error {
 	c, err := d.Look()
-	if err != nil {
-		return err
-	}
 	switch {
+	case err != nil:
+		return err
 	case c.Shut != nil:
-		if _, err := d.Prepare(nil, nil); err != nil {
-			return err
-		}
-		if err := d.Open(); err != nil {
-			return err
-		}
+		return d.openLocked(deadline)
 	case !c.Exists:
 		if err := makeDir(d.path); err != nil {
 			return fmt.Errorf("making host-local's directory: %w", err)
@@ -97,6 +90,25 @@ func (d *Dir) Make(deadline time.Time) error {
 	}
 	d.Unlock()
 	return d.Lock(true, deadline)
+}
+
+// openLocked puts an empty directory in the place of the tombstone. It is locked
+// before it has its name, lest host-local finds it empty and gives out what is
+// held.
+func (d *Dir) openLocked(deadline time.Time) error {
+	if _, err := d.Prepare(nil, nil); err != nil {
+		return err
+	}
+	l, err := filelock.Acquire(filepath.Join(d.beside(), lockName), filelock.Options{Write: true, Deadline: deadline})
+	if err != nil {
+		return fmt.Errorf("host-local's lock: %w", err)
+	}
+	if err := d.Open(); err != nil {
+		return errors.Join(err, l.Unlock())
+	}
+	d.Unlock()
+	d.lock = l
+	return nil
 }
 
 // makeDir is os.MkdirAll and durable.

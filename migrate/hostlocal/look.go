@@ -1,6 +1,7 @@
 package hostlocal
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -35,7 +36,7 @@ func lookAt(path string) (form.Contents, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return form.Contents{}, nil
 	case errors.Is(err, unix.ENOTDIR) && isLink(path):
-		return form.Contents{}, fmt.Errorf("%s is a symbolic link, which is not followed", path)
+		return form.Contents{}, errLink(path)
 	case err != nil:
 		return form.Contents{}, err
 	}
@@ -44,14 +45,20 @@ func lookAt(path string) (form.Contents, error) {
 	if err != nil {
 		return form.Contents{}, err
 	}
+	return readAll(dir, names)
+}
+
+// readAll reads the named files of a directory. Their order makes no difference.
+func readAll(dir *os.File, names []string) (form.Contents, error) {
 	var st unix.Stat_t
 	if err := unix.Fstat(int(dir.Fd()), &st); err != nil {
-		return form.Contents{}, fmt.Errorf("%s: %w", path, err)
+		return form.Contents{}, fmt.Errorf("%s: %w", dir.Name(), err)
 	}
 	s := scan{dir: int(dir.Fd()), buf: make([]byte, maxContent+1)}
 	s.Exists, s.Bare = true, true
 	lock := ""
 	for _, name := range names {
+		var err error
 		if name == lockName {
 			lock, err = markAt(s.dir, name)
 		} else {
@@ -59,18 +66,28 @@ func lookAt(path string) (form.Contents, error) {
 			err = s.read(name)
 		}
 		if err != nil {
-			return form.Contents{}, fmt.Errorf("%s/%s: %w", path, name, err)
+			return form.Contents{}, fmt.Errorf("%s/%s: %w", dir.Name(), name, err)
 		}
 	}
 	s.Place = strconv.FormatUint(st.Ino, 10) + "/" + lock
 	slices.SortFunc(s.Entries, func(a, b form.Entry) int { return a.Addr.Compare(b.Addr) })
-	slices.SortFunc(s.SetAside, func(a, b form.Aside) int { return a.Addr.Compare(b.Addr) })
+	slices.SortFunc(s.SetAside, compareAside)
 	return s.Contents, nil
+}
+
+// compareAside has no ties but of one file with several names: an address can be
+// written in more than one way.
+func compareAside(a, b form.Aside) int {
+	return cmp.Or(a.Addr.Compare(b.Addr), cmp.Compare(a.Mark, b.Mark))
 }
 
 func isLink(path string) bool {
 	info, err := os.Lstat(path)
 	return err == nil && info.Mode()&fs.ModeSymlink != 0
+}
+
+func errLink(path string) error {
+	return fmt.Errorf("%s is a symbolic link, which is not followed: put the directory itself there", path)
 }
 
 // scan reads the files of one directory.
@@ -97,7 +114,7 @@ func (s *scan) read(name string) error {
 		s.setAside(addr, mark, true)
 	case err != nil:
 		return err
-	case addr.String() != name || addr.Is4In6() || addr.Zone() != "":
+	case !canonical(addr, name):
 		// host-local would write another name, and never finds this one.
 		s.setAside(addr, mark, true)
 	default:
@@ -112,21 +129,27 @@ func (s *scan) read(name string) error {
 	return nil
 }
 
+// canonical: it is the name that host-local gives the file of this address.
+func canonical(addr netip.Addr, name string) bool {
+	return addr.String() == name && !addr.Is4In6() && addr.Zone() == ""
+}
+
 func (s *scan) setAside(addr netip.Addr, mark string, fixed bool) {
 	s.SetAside = append(s.SetAside, form.Aside{Addr: addr.WithZone("").Unmap(), Mark: mark, Fixed: fixed})
 }
 
-// readLast reads a cursor; what is none is passed over: it is a hint.
+// readLast reads a cursor as host-local does; what is none is passed over: it
+// is a hint.
 func (s *scan) readLast(set string, b []byte) {
 	n, err := strconv.Atoi(set)
 	addr, addrErr := netip.ParseAddr(string(b))
-	if err != nil || addrErr != nil || n < 0 {
+	if err != nil || addrErr != nil || n < 0 || strconv.Itoa(n) != set || addr.Zone() != "" {
 		return
 	}
 	if s.Last == nil {
 		s.Last = map[int]netip.Addr{}
 	}
-	s.Last[n] = addr
+	s.Last[n] = addr.Unmap()
 }
 
 var errNotRegular = errors.New("not a regular file")
@@ -135,19 +158,16 @@ var errNotRegular = errors.New("not a regular file")
 // directory of a full /16 has 65,000 files, which are read in each call.
 func readAt(dir int, name string, buf []byte) ([]byte, string, error) {
 	fd, err := unix.Openat(dir, name, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
-	if errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENXIO) {
-		mark, err := markAt(dir, name)
-		return nil, mark, errors.Join(errNotRegular, err)
-	}
 	if err != nil {
-		return nil, "", err
+		mark, err := notOpened(dir, name, err)
+		return nil, mark, err
 	}
 	defer unix.Close(fd)
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
 		return nil, "", err
 	}
-	if st.Mode&unix.S_IFMT != unix.S_IFREG {
+	if !isRegular(&st) {
 		return nil, markOf(&st), errNotRegular
 	}
 	n := 0
@@ -159,13 +179,28 @@ func readAt(dir int, name string, buf []byte) ([]byte, string, error) {
 		if err != nil {
 			return nil, "", err
 		}
-		if m == 0 {
+		n += m
+		if m == 0 || int64(n) >= st.Size { // a read the less for each file
 			break
 		}
-		n += m
 	}
 	return buf[:n], markOf(&st), nil
 }
+
+// notOpened tells why a file could not be opened. A link, a socket, and a device
+// that is not there never can.
+func notOpened(dir int, name string, openErr error) (mark string, err error) {
+	var st unix.Stat_t
+	if err := unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		return "", err
+	}
+	if isRegular(&st) {
+		return "", openErr
+	}
+	return markOf(&st), errNotRegular
+}
+
+func isRegular(st *unix.Stat_t) bool { return st.Mode&unix.S_IFMT == unix.S_IFREG }
 
 // markOf tells a file from another of the same name and content. Inodes are
 // used again at once on ext4, thus the change time.
