@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"errors"
-
 	"github.com/bolt-local/bolt-local/migrate/form"
 )
 
@@ -63,10 +61,10 @@ func (u *update) shut() bool {
 		return true
 	}
 	err := u.old.Shut(u.Notice)
-	switch {
-	case err == nil:
+	if err == nil {
 		return true
-	case errors.Is(err, form.ErrCannotShut):
+	}
+	if u.p.Phase != Contract {
 		u.p.Waits = err.Error()
 	}
 	u.warnf("%v", err)
