@@ -1,0 +1,52 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/bolt-local/bolt-local/migrate/form"
+	"github.com/bolt-local/bolt-local/store/record"
+)
+
+// Engine is what the calls of one node have in common.
+type Engine struct {
+	// OpenOld returns the old form at a path. It does not touch the disk.
+	OpenOld func(path string) form.Old
+	// Stale tells whether an allocation is of an earlier boot and free; epoch is
+	// the number of this one.
+	Stale func(epoch uint64, a record.Allocation) bool
+	// Witness knows what the old form does not.
+	Witness Witness
+	// Admit tells why a network that is not yet known must not enter.
+	Admit func(form.Contents) error
+	// Notice is what is left in a form that is shut.
+	Notice form.Notice
+	// Deadline bounds the wait for the old form's lock.
+	Deadline time.Time
+	// Warn gets a line for the operator.
+	Warn func(string)
+}
+
+// Call is what a call of a verb, or of an operator, may do.
+type Call struct {
+	// Network is for messages.
+	Network string
+	// OldPath is where the configuration has the old form, "" where it does not
+	// say.
+	OldPath string
+	// Enters: a network that is not known may become so.
+	Enters bool
+	// Grants: it is an ADD. It brings ranges, and takes a step towards Target.
+	Grants bool
+	Target Phase
+	Sets   []record.RangeSet
+	// Runtime: what it writes carries this boot's number, not 0.
+	Runtime bool
+	// By is the step of an operator: 1 forward, -1 back, 0 for none.
+	By int
+	// Force takes an operator's step to contract although the old form's users
+	// have allocations, or back although the configuration says otherwise.
+	Force bool
+	// Compares: a View tells the differences between the forms, which takes
+	// reading all of both.
+	Compares bool
+}
