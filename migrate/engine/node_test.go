@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	current "github.com/containernetworking/cni/pkg/types/100"
+	types100 "github.com/containernetworking/cni/pkg/types/100"
 
 	"github.com/bolt-local/bolt-local/ipam"
 	"github.com/bolt-local/bolt-local/migrate/engine"
@@ -29,6 +29,7 @@ type failer interface {
 // ones; boots, network namespaces and witnesses are made up.
 type node struct {
 	failer
+	dir    string
 	pair   enginetest.Pair
 	boot   int
 	target engine.Phase
@@ -38,6 +39,12 @@ type node struct {
 	living []engine.Living
 	// tamper, if set, stands between the engine and the old form.
 	tamper func(form.Old) form.Old
+	// orphaned: the caller of the next ADD has died, so that it fails.
+	orphaned bool
+	// failWrites, if not 0, is the write of a call to the new form that fails.
+	failWrites int
+	// failCommit, if set, is the error of the commit of a call.
+	failCommit error
 	// admit, if set, tells why the network must not enter.
 	admit func(form.Contents) error
 
@@ -49,7 +56,7 @@ type node struct {
 func newNode(t *testing.T, m enginetest.Maker) *node { return newNodeIn(t, m, t.TempDir()) }
 
 func newNodeIn(t failer, m enginetest.Maker, dir string) *node {
-	n := &node{failer: t, boot: 1, subnet: "10.0.0.0/26", spaces: spaces{}}
+	n := &node{failer: t, dir: dir, boot: 1, subnet: "10.0.0.0/26", spaces: spaces{}}
 	n.pair = m.Make(dir, n.bootID)
 	return n
 }
@@ -83,7 +90,6 @@ func casesOnPairs[C any](t *testing.T, cases map[string]C, test func(*testing.T,
 }
 
 func (n *node) engine() *engine.Engine {
-	n.told = nil
 	return &engine.Engine{
 		OpenOld: func(path string) form.Old {
 			n.opened = n.pair.Old.Open(path)
@@ -123,7 +129,7 @@ func (n *node) plugin() *ipam.Plugin {
 		Namespaces: n.spaces,
 		Now:        func() time.Time { return time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC) },
 		BootTime:   func() time.Duration { return time.Minute },
-		Orphaned:   func() bool { return false },
+		Orphaned:   func() bool { return n.orphaned },
 		Warn:       func(string) {},
 	}
 	p.Open = func(cfg *ipam.Config) ipam.State { return state{node: n, cfg: cfg} }
@@ -152,7 +158,7 @@ func (n *node) addCall(call ipam.Call) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	r, err := current.GetResult(got)
+	r, err := types100.GetResult(got)
 	if err != nil {
 		return "", err
 	}
@@ -216,7 +222,7 @@ func (n *node) olderDel(id string) {
 // reboot ends all pods.
 func (n *node) reboot() {
 	n.boot++
-	clear(n.spaces)
+	maps.DeleteFunc(n.spaces, func(path string, _ uint64) bool { return path != lastInode })
 }
 
 func eth0(id string) record.Attachment { return record.Attachment{ContainerID: id, IfName: "eth0"} }
@@ -226,10 +232,13 @@ func ip(s string) netip.Addr { return netip.MustParseAddr(s) }
 // spaces are the living namespaces: path to inode.
 type spaces map[string]uint64
 
+// lastInode has the number given last: none is given twice.
+const lastInode = "last"
+
 func (s spaces) begin(path string) {
 	if s[path] == 0 {
-		s["last"]++
-		s[path] = s["last"]
+		s[lastInode]++
+		s[path] = s[lastInode]
 	}
 }
 

@@ -1,8 +1,11 @@
 package engine_test
 
 import (
+	"io/fs"
 	"maps"
 	"net/netip"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -137,7 +140,6 @@ func entries(c form.Contents) map[string]string {
 	return text
 }
 
-// want asks that a view, and after a call both forms, say this.
 func (n *node) wantHeld(what string, got, want map[string]string) {
 	n.Helper()
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -178,4 +180,26 @@ func (n *node) wantTold(words ...string) {
 			n.Errorf("nothing was said of %q: %q", w, n.told)
 		}
 	}
+}
+
+// tree is every file of the node with its content.
+func (n *node) tree() map[string]string {
+	n.Helper()
+	files := map[string]string{}
+	err := filepath.WalkDir(n.dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		files[path] = d.Type().String()
+		if d.Type().IsRegular() {
+			b, err := os.ReadFile(path)
+			files[path] = string(b)
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		n.Fatalf("%v", err)
+	}
+	return files
 }

@@ -4,17 +4,12 @@ import (
 	"errors"
 	"net/netip"
 
-	"github.com/bolt-local/bolt-local/internal/failpoint"
 	"github.com/bolt-local/bolt-local/ipam"
 	"github.com/bolt-local/bolt-local/migrate/engine"
 	"github.com/bolt-local/bolt-local/migrate/engine/enginetest"
 	"github.com/bolt-local/bolt-local/migrate/form"
-	"github.com/bolt-local/bolt-local/store"
 	"github.com/bolt-local/bolt-local/store/record"
 )
-
-// errKilled is the end of a call that was killed at a failpoint.
-var errKilled = errors.New("killed")
 
 // state puts the engine between the verbs and a pair, as package migrate does.
 type state struct {
@@ -25,7 +20,7 @@ type state struct {
 
 func (s state) Update(verb ipam.Verb, _ string, fn func(ipam.Tx) error) error {
 	call := s.node.engineCall(s.cfg)
-	op := store.Op{Verb: string(verb), Creates: verb == ipam.VerbAdd}
+	op := enginetest.Op{Verb: string(verb), Creates: verb == ipam.VerbAdd}
 	switch verb {
 	case ipam.VerbAdd, ipam.VerbDel, ipam.VerbGC:
 		op.Runtime, call.Runtime, call.Enters = true, true, true
@@ -58,63 +53,38 @@ func (n *node) holdsSomething() bool {
 }
 
 // update is one call in one transaction.
-func (n *node) update(op store.Op, call engine.Call, fn func(ipam.Tx) error) (err error) {
-	var verb error
-	var committed, unlock func()
-	e := n.engine()
-	op.Committed = func() {
-		if committed != nil {
-			committed()
-		}
-	}
+func (n *node) update(op enginetest.Op, call engine.Call, fn func(ipam.Tx) error) (err error) {
+	n.told, n.opened = nil, nil
+	work := n.engine().Begin(call)
+	op.Precheck = call.Precheck
+	op.Committed = work.Committed
 	defer func() {
-		if unlock != nil {
-			unlock()
-		}
+		work.Unlock()
 		if r := recover(); r != nil && r != errKilled {
 			panic(r)
 		}
 		if n.killed { // and with the process its locks are gone
-			n.opened.Unlock()
+			if n.opened != nil {
+				n.opened.Unlock()
+			}
 			n.killed, err = false, errKilled
 		}
 	}()
 	err = n.pair.New.Update(op, func(tx form.New) error {
-		var err error
-		committed, unlock, verb, err = e.Update(tx, call, fn)
-		return err
+		if n.failWrites > 0 {
+			tx = &failing{New: tx, in: n.failWrites}
+		}
+		return errors.Join(work.Run(tx, fn), n.failCommit)
 	})
-	if err == nil {
-		err = verb
+	if n.killed {
+		return errKilled // nobody is left to answer
 	}
-	return err
+	return work.Answer(err, errors.Is(err, errFull))
 }
 
 // step is an operator's: 1 forward, -1 back.
 func (n *node) step(by int, force bool) error {
 	call := n.engineCall(nil)
 	call.By, call.Force = by, force
-	return n.update(store.Op{Verb: "migrate"}, call, func(ipam.Tx) error { return nil })
-}
-
-// hook sets the function that gets each failpoint. Tests that use it do not run
-// beside others.
-func hook(fn func(point string)) (unhook func()) {
-	failpoint.Hook = fn
-	return func() { failpoint.Hook = nil }
-}
-
-// killAt ends fn's call at the nth failpoint that it passes, from 1 on. The
-// transaction is gone then, and what was done to files stays. It reports false
-// where the call passes fewer.
-func (n *node) killAt(nth int, fn func()) (point string, killed bool) {
-	passed := 0
-	defer hook(func(name string) {
-		if passed++; passed == nth {
-			point, killed, n.killed = name, true, true
-			panic(errKilled)
-		}
-	})()
-	fn()
-	return point, killed
+	return n.update(enginetest.Op{Verb: "migrate"}, call, func(ipam.Tx) error { return nil })
 }

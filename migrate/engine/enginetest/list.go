@@ -24,8 +24,8 @@ import (
 
 // List is an old form of all holders in one JSON file, which each change
 // replaces. Its lock lies beside and outlives it. Its place is a number that
-// the file is given when it is made, its marks are numbers that grow, and it is
-// shut by a notice in its place.
+// the file is given when it is made, its marks are that and numbers that grow,
+// and it is shut by a notice in its place.
 type List struct{ path string }
 
 // NewList returns the list in dir.
@@ -62,8 +62,11 @@ func (d *listDoc) set(addr netip.Addr, e listEntry) string {
 	d.Marks++
 	e.Mark = d.Marks
 	d.Holders[addr] = e
-	return strconv.FormatUint(e.Mark, 10)
+	return d.mark(e)
 }
+
+// mark is no other's, also not one of an earlier file in this place.
+func (d *listDoc) mark(e listEntry) string { return fmt.Sprintf("%x/%d", d.ID, e.Mark) }
 
 // readList reports false where there is no file.
 func readList(path string) (listDoc, bool, error) {
@@ -98,7 +101,7 @@ func (d listDoc) contents() form.Contents {
 	}
 	for _, addr := range slices.SortedFunc(maps.Keys(d.Holders), netip.Addr.Compare) {
 		e := d.Holders[addr]
-		mark := strconv.FormatUint(e.Mark, 10)
+		mark := d.mark(e)
 		if e.Container == "" {
 			c.SetAside = append(c.SetAside, form.Aside{Addr: addr, Mark: mark, Fixed: e.Fixed})
 			continue
@@ -155,7 +158,7 @@ func (l *listForm) Apply(changes []form.Change) ([]string, error) {
 	for i, c := range changes {
 		e, there := d.Holders[c.Addr]
 		switch {
-		case there != (c.Had != nil), there && strconv.FormatUint(e.Mark, 10) != c.Had.Holder.Mark:
+		case there != (c.Had != nil), there && d.mark(e) != c.Had.Holder.Mark:
 			return nil, fmt.Errorf("%w: %s in %s", form.ErrTaken, c.Addr, l.path)
 		case there && e.Fixed:
 			return nil, fmt.Errorf("%s in %s cannot be replaced", c.Addr, l.path)

@@ -11,9 +11,10 @@ import (
 	"path/filepath"
 	"slices"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/bolt-local/bolt-local/internal/failpoint"
 	"github.com/bolt-local/bolt-local/migrate/form"
-	"github.com/bolt-local/bolt-local/store"
 	"github.com/bolt-local/bolt-local/store/record"
 )
 
@@ -55,7 +56,7 @@ func (f *NetworkFile) Exists() bool {
 }
 
 // Update implements [Checkpoint].
-func (f *NetworkFile) Update(op store.Op, fn func(form.New) error) error {
+func (f *NetworkFile) Update(op Op, fn func(form.New) error) error {
 	boot := f.boot()
 	doc, was, err := f.load()
 	if err != nil || (was == nil && !op.Creates) {
@@ -66,6 +67,9 @@ func (f *NetworkFile) Update(op store.Op, fn func(form.New) error) error {
 	}
 	tx, err := openTx(doc, boot)
 	if err != nil {
+		return err
+	}
+	if err := op.Precheck(tx); err != nil {
 		return err
 	}
 	if op.Runtime {
@@ -94,13 +98,18 @@ func (f *NetworkFile) commit(boots []string, tx *networkTx, was []byte) error {
 	return nil
 }
 
-// replaceFile is not durable: no test cuts the power.
+// replaceFile is not durable: no test cuts the power. It exchanges the files,
+// for ext4 writes all data out where a rename replaces one.
 func replaceFile(path string, b []byte) error {
 	tmp := path + ".tmp"
 	if err := os.WriteFile(tmp, b, 0o600); err != nil {
 		return err
 	}
-	return os.Rename(tmp, path)
+	err := unix.Renameat2(unix.AT_FDCWD, tmp, unix.AT_FDCWD, path, unix.RENAME_EXCHANGE)
+	if errors.Is(err, fs.ErrNotExist) {
+		return os.Rename(tmp, path)
+	}
+	return errors.Join(err, os.Remove(tmp))
 }
 
 // Read implements [Checkpoint].

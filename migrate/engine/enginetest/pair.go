@@ -5,7 +5,6 @@ import (
 	"net/netip"
 
 	"github.com/bolt-local/bolt-local/migrate/form"
-	"github.com/bolt-local/bolt-local/store"
 	"github.com/bolt-local/bolt-local/store/record"
 )
 
@@ -38,11 +37,18 @@ var Pairs = []Maker{
 	}},
 }
 
+// Op is what kind of transaction an Update is; see [store.Op].
+type Op struct {
+	Verb             string
+	Creates, Runtime bool
+	Precheck         func(form.New) error
+	Committed        func()
+}
+
 // Checkpoint keeps the new form, in transactions.
 type Checkpoint interface {
-	// Update calls fn in one transaction and commits it where fn succeeds; what
-	// store.Store.Update says of op holds here too.
-	Update(op store.Op, fn func(form.New) error) error
+	// Update calls fn in one transaction and commits it where fn succeeds.
+	Update(op Op, fn func(form.New) error) error
 	// Read calls fn with what is stored. A write fails.
 	Read(fn func(form.New) error) error
 	// Exists tells whether anything is stored.

@@ -26,8 +26,12 @@ func (s schema1) Try(fn func() error) error { return s.tx.Try(fn) }
 func network(tx *store.Tx) form.New { return schema1{tx.Network(Network), tx} }
 
 // Update implements [Checkpoint].
-func (s *Store) Update(op store.Op, fn func(form.New) error) error {
-	return s.store.Update(op, func(tx *store.Tx) error { return fn(network(tx)) })
+func (s *Store) Update(op Op, fn func(form.New) error) error {
+	storeOp := store.Op{
+		Verb: op.Verb, Creates: op.Creates, Runtime: op.Runtime, Committed: op.Committed,
+		Precheck: func(tx *store.Tx) error { return op.Precheck(network(tx)) },
+	}
+	return s.store.Update(storeOp, func(tx *store.Tx) error { return fn(network(tx)) })
 }
 
 // Read implements [Checkpoint].

@@ -1,0 +1,220 @@
+package engine_test
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/bolt-local/bolt-local/migrate/engine"
+	"github.com/bolt-local/bolt-local/migrate/form"
+)
+
+// found is what stands in the old form's place before the first call.
+type found struct {
+	put   func(*node)
+	says  map[string]string // what it says of addresses
+	empty bool
+}
+
+func shutBy(dataDir string, boot func(*node) string) func(*node) {
+	return func(n *node) {
+		notice := form.Notice{Network: "podnet", DataDir: dataDir, BootID: boot(n)}
+		if err := n.pair.Old.Open(n.pair.Old.Path()).Shut(notice); err != nil {
+			n.Fatalf("%v", err)
+		}
+	}
+}
+
+func thisBoot(n *node) string { return n.bootID() }
+func otherBoot(*node) string  { return "boot-of-old" }
+func noBoot(*node) string     { return "" }
+
+var foundCases = map[string]found{
+	"nothing": {put: func(*node) {}, empty: true},
+	"a bare form": {put: func(n *node) {
+		n.older("x", "10.0.0.2")
+		n.olderDel("x")
+		n.wipe(len(n.pair.Old.Wipes()) - 1)
+	}, empty: true},
+	"entries": {put: func(n *node) {
+		n.older("x", "10.0.0.2")
+		n.older("y", "10.0.0.9")
+	}, says: map[string]string{"10.0.0.2": "x", "10.0.0.9": "y"}},
+	"what is set aside only": {put: func(n *node) {
+		n.older("x", "10.0.0.2")
+		n.olderDel("x")
+		n.block("10.0.0.3", false)
+	}, says: map[string]string{"10.0.0.3": "!"}},
+	"shut in an earlier boot":    {put: shutBy("/data", otherBoot), empty: true},
+	"shut in an unknown boot":    {put: shutBy("/data", noBoot), empty: true},
+	"shut elsewhere, a boot ago": {put: shutBy("/other", otherBoot), empty: true},
+}
+
+func (n *node) wipe(which int) {
+	n.Helper()
+	if err := n.pair.Old.Wipes()[which].Do(); err != nil {
+		n.Fatalf("wiping the old form failed: %v", err)
+	}
+}
+
+func (n *node) block(addr string, fixed bool) {
+	n.Helper()
+	if err := n.pair.Old.Block(ip(addr), fixed); err != nil {
+		n.Fatalf("%v", err)
+	}
+}
+
+func TestTheFirstAddEntersAtTheTarget(t *testing.T) {
+	for _, target := range []engine.Phase{"", engine.Legacy, engine.Expand, engine.Switch, engine.Contract} {
+		t.Run("target "+string(target), func(t *testing.T) {
+			casesOnPairs(t, foundCases, func(t *testing.T, n *node, f found) {
+				f.put(n)
+				n.target = target
+				want := target
+				if target == "" || target == engine.Contract {
+					want = engine.Switch
+					if f.empty {
+						want = engine.Contract
+					}
+				}
+				if v := n.view(); v.Known || v.Progress.Phase != "" {
+					t.Errorf("before the first call: known %t, phase %q", v.Known, v.Progress.Phase)
+				}
+				addr := n.mustAdd("a")
+				if f.says[addr] != "" {
+					t.Fatalf("the first ADD was given %s, where %s is", addr, f.says[addr])
+				}
+				n.wantPhase(want)
+				says := map[string]string{addr: "a"}
+				maps.Copy(says, f.says)
+				v := n.view()
+				if want != engine.Contract {
+					n.wantHeld("the old form", entries(v.Old), says)
+				} else if v.Old.Shut == nil {
+					t.Error("the old form was left open")
+				}
+				maps.DeleteFunc(says, func(_, holder string) bool { return holder == "!" })
+				n.wantHeld("the view", v.held(), says)
+			})
+		})
+	}
+}
+
+func TestTheFirstCallMayBeADelOrGC(t *testing.T) {
+	for name, call := range map[string]func(*node) error{
+		"DEL":          func(n *node) error { return n.del("x") },
+		"GC of a list": func(n *node) error { return n.gc("y") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			casesOnPairs(t, foundCases, func(t *testing.T, n *node, f found) {
+				f.put(n)
+				if err := call(n); err != nil {
+					t.Fatal(err)
+				}
+				v := n.view()
+				if f.empty {
+					if v.Known {
+						t.Error("a network that is nowhere became known without an ADD")
+					}
+					return
+				}
+				n.wantPhase(engine.Switch)
+				says := maps.Clone(f.says)
+				maps.DeleteFunc(says, func(_, holder string) bool { return holder == "x" })
+				n.wantHeld("the old form", entries(v.Old), says)
+				maps.DeleteFunc(says, func(_, holder string) bool { return holder == "!" })
+				n.wantHeld("the view", v.held(), says)
+			})
+		})
+	}
+}
+
+func TestANetworkThatIsRefusedDoesNotEnter(t *testing.T) {
+	refusal := errors.New("refused")
+	for name, c := range map[string]struct {
+		found func(*node)
+		want  error
+	}{
+		"by whoever admits":             {func(n *node) { n.older("x", "10.0.0.2") }, refusal},
+		"as a notice of this boot says": {shutBy("/data", thisBoot), refusal},
+		"as it is another checkpoint's": {shutBy("/other", thisBoot), engine.ErrAnothers},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onPairs(t, func(t *testing.T, n *node) {
+				n.admit = func(form.Contents) error { return refusal }
+				c.found(n)
+				before := entries(n.look())
+				for verb, call := range map[string]func() error{
+					"ADD": func() error { _, err := n.add("a"); return err },
+					"DEL": func() error { return n.del("x") },
+				} {
+					err := call()
+					if verb == "ADD" && !errors.Is(err, c.want) {
+						t.Errorf("ADD failed with %v, want %v", err, c.want)
+					}
+					if n.view().Known {
+						t.Errorf("after %s the network is known", verb)
+					}
+				}
+				n.wantHeld("the old form", entries(n.look()), before)
+			})
+		})
+	}
+}
+
+// The ADDs of a quiet node all fail, and yet nothing must be missed.
+func TestAFailingAddEntersAndTakesSteps(t *testing.T) {
+	onPairs(t, func(t *testing.T, n *node) {
+		n.older("x", "10.0.0.2")
+		fails := func() {
+			t.Helper()
+			if addr, err := n.add("a", "10.0.0.2"); err == nil {
+				t.Fatalf("x holds the address, and a was given %s", addr)
+			}
+		}
+		n.target = engine.Expand
+		fails()
+		n.wantPhase(engine.Expand)
+		n.wantBoth(map[string]string{"10.0.0.2": "x"})
+
+		n.older("y", "10.0.0.3")
+		n.target = engine.Switch
+		fails()
+		n.wantPhase(engine.Switch)
+		n.wantBoth(map[string]string{"10.0.0.2": "x", "10.0.0.3": "y"})
+
+		n.olderDel("x")
+		n.older("z", "10.0.0.4")
+		if got := n.mustAdd("a"); slices.Contains([]string{"10.0.0.3", "10.0.0.4"}, got) {
+			t.Errorf("a was given %s, which is held", got)
+		}
+	})
+}
+
+func TestAViewSeesWhatNoCallHasTakenOver(t *testing.T) {
+	onPairs(t, func(t *testing.T, n *node) {
+		n.older("x", "10.0.0.2")
+		n.block("10.0.0.3", false)
+		before := n.tree()
+		v := n.view()
+		n.wantHeld("an unknown network", v.held(), map[string]string{"10.0.0.2": "x"})
+		if len(v.Progress.SetAside) != 1 {
+			t.Errorf("set aside: %v", v.Progress.SetAside)
+		}
+		n.wantHeld("the files", n.tree(), before)
+
+		n.target = engine.Expand
+		n.mustAdd("a", "10.0.0.9")
+		n.olderDel("x")
+		n.older("y", "10.0.0.4")
+		before = n.tree()
+		v = n.view()
+		n.wantHeld("a network in expand", v.held(), map[string]string{"10.0.0.9": "a", "10.0.0.4": "y"})
+		if !v.Changed || len(v.Differences) != 2 || !strings.Contains(v.Differences[0], "10.0.0.4") {
+			t.Errorf("changed %t, differences %q", v.Changed, v.Differences)
+		}
+		n.wantHeld("the files", n.tree(), before)
+	})
+}
