@@ -19,23 +19,29 @@ const (
 	Loopback  = "loopback"
 	Macvlan   = "macvlan"
 	PTP       = "ptp"
+
+	// BoltLocalFailpoints is bolt-local with the tag failpoints: the environment
+	// says where it is killed (package internal/failpoint).
+	BoltLocalFailpoints = "bolt-local-failpoints"
 )
 
 const (
 	productModule = "github.com/bolt-local/bolt-local"
 	thisModule    = productModule + "/e2e"
+	ourPackage    = productModule + "/cmd/bolt-local"
 )
 
 // packages maps a binary to its package. Their versions stand in this
 // module's go.mod; the product comes from the checkout.
 var packages = map[string]string{
-	BoltLocal: productModule + "/cmd/bolt-local",
-	Bridge:    "github.com/containernetworking/plugins/plugins/main/bridge",
-	CNITool:   "github.com/containernetworking/cni/cnitool",
-	HostLocal: "github.com/containernetworking/plugins/plugins/ipam/host-local",
-	Loopback:  "github.com/containernetworking/plugins/plugins/main/loopback",
-	Macvlan:   "github.com/containernetworking/plugins/plugins/main/macvlan",
-	PTP:       "github.com/containernetworking/plugins/plugins/main/ptp",
+	BoltLocal:           ourPackage,
+	BoltLocalFailpoints: ourPackage,
+	Bridge:              "github.com/containernetworking/plugins/plugins/main/bridge",
+	CNITool:             "github.com/containernetworking/cni/cnitool",
+	HostLocal:           "github.com/containernetworking/plugins/plugins/ipam/host-local",
+	Loopback:            "github.com/containernetworking/plugins/plugins/main/loopback",
+	Macvlan:             "github.com/containernetworking/plugins/plugins/main/macvlan",
+	PTP:                 "github.com/containernetworking/plugins/plugins/main/ptp",
 }
 
 // Build builds the named binaries into dir. It has to run within this module,
@@ -46,11 +52,14 @@ func Build(ctx context.Context, dir string, names ...string) error {
 		return err
 	}
 	var ours, theirs []string
+	failpoints := false
 	for _, name := range names {
 		pkg, ok := packages[name]
 		switch {
 		case !ok:
 			return fmt.Errorf("build: no package is known for %q", name)
+		case name == BoltLocalFailpoints:
+			failpoints = true
 		case name == BoltLocal:
 			ours = append(ours, pkg)
 		default:
@@ -58,18 +67,27 @@ func Build(ctx context.Context, dir string, names ...string) error {
 		}
 	}
 	// The product is a module of its own, so it is built from there.
-	if err := goBuild(ctx, filepath.Dir(root), dir, ours); err != nil {
+	product, into := filepath.Dir(root), dir+string(filepath.Separator)
+	if failpoints {
+		err := goBuild(ctx, product, filepath.Join(dir, BoltLocalFailpoints), []string{ourPackage}, "-tags", "failpoints")
+		if err != nil {
+			return err
+		}
+	}
+	if err := goBuild(ctx, product, into, ours); err != nil {
 		return err
 	}
-	return goBuild(ctx, root, dir, theirs)
+	return goBuild(ctx, root, into, theirs)
 }
 
-// goBuild builds statically, as the product is shipped.
-func goBuild(ctx context.Context, module, dir string, pkgs []string) error {
+// goBuild builds statically, as the product is shipped, into the file output,
+// or into a directory if that ends in a separator.
+func goBuild(ctx context.Context, module, output string, pkgs []string, flags ...string) error {
 	if len(pkgs) == 0 {
 		return nil
 	}
-	args := append([]string{"build", "-C", module, "-o", dir + string(filepath.Separator)}, pkgs...)
+	args := append([]string{"build", "-C", module, "-o", output}, flags...)
+	args = append(args, pkgs...)
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -30,6 +30,12 @@ type Call struct {
 	// namespace as CNI_NETNS, and so can be called without root.
 	AnyNetNS bool
 
+	// MoreEnv are further variables, as "name=value".
+	MoreEnv []string
+
+	// Credential, if set, is the user that the plugin runs as.
+	Credential *syscall.Credential
+
 	// Node is the namespace that the plugin runs in; nil is the caller's.
 	Node *Namespace
 
@@ -65,7 +71,7 @@ func (c Call) Env() []string {
 	if c.AnyNetNS {
 		env = append(env, "CNI_NETNS_OVERRIDE=1")
 	}
-	return env
+	return append(env, c.MoreEnv...)
 }
 
 // Run calls the plugin. The error is of starting it; a plugin that fails is
@@ -76,6 +82,9 @@ func (c Call) Run(ctx context.Context, binary string) (Reply, error) {
 	cmd.Stdin = bytes.NewReader(c.Config)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if c.Credential != nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: c.Credential}
+	}
 
 	if err := c.start(cmd); err != nil {
 		return Reply{}, err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -73,4 +74,30 @@ func Tmpfs(t *testing.T, size int64) (dir string) {
 		}
 	})
 	return dir
+}
+
+// BindOver mounts a directory over itself, with flags such as unix.MS_RDONLY,
+// until the returned function is called, or the test ends. It is for tests in a
+// mount namespace of their own (see InOwnMounts).
+func BindOver(t *testing.T, dir string, flags uintptr) (undo func()) {
+	t.Helper()
+	if os.Getenv(ownMountsVariable) == "" {
+		t.Fatal("a mount is wanted outside of a mount namespace of the test's own")
+	}
+	if err := unix.Mount(dir, dir, "", unix.MS_BIND, ""); err != nil {
+		t.Fatalf("mounting %s over itself: %v", dir, err)
+	}
+	undo = sync.OnceFunc(func() {
+		if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
+			t.Errorf("unmounting %s: %v", dir, err)
+		}
+	})
+	t.Cleanup(undo) // before the directory is removed
+	if flags != 0 {
+		// A bind mount takes its flags in a second step alone.
+		if err := unix.Mount("", dir, "", unix.MS_BIND|unix.MS_REMOUNT|flags, ""); err != nil {
+			t.Fatalf("changing the mount of %s: %v", dir, err)
+		}
+	}
+	return undo
 }
