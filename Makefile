@@ -18,6 +18,7 @@ test: lint unit e2e ## everything that must pass
 .PHONY: unit
 unit: ## tables, models, command line; needs no root
 	go test -race -timeout 30m ./...
+	go test -tags failpoints ./internal/failpoint
 
 .PHONY: e2e
 e2e: tools-debian ## real plugins, real packets, many processes (network part needs root)
@@ -26,7 +27,7 @@ e2e: tools-debian ## real plugins, real packets, many processes (network part ne
 .PHONY: lint
 lint: ## gofmt, go vet and staticcheck, in both modules
 	@test -z "$$(gofmt -l .)" || { echo "gofmt would change:"; gofmt -l .; exit 1; }
-	go vet ./...
+	go vet ./... && go vet -tags failpoints ./internal/failpoint
 	go tool -modfile=tools/go.mod staticcheck ./...
 	cd e2e && go vet ./... && go tool -modfile=../tools/go.mod staticcheck ./...
 
@@ -37,6 +38,10 @@ fuzz: ## every decoder, FUZZTIME each
 		echo "$$target in $$dir"; \
 		go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$dir || exit 1; \
 	done
+
+.PHONY: soak
+soak: ## random lives of a node with new seeds, until interrupted or for SOAK (30m)
+	cd e2e && E2E_SOAK=$(or $(SOAK),0) go test -count=1 -timeout 0 -v -run '^TestRandomLivesOfANode$$' ./model
 
 .PHONY: bench
 bench: ## whole processes, side by side with host-local
