@@ -37,8 +37,8 @@ type State interface {
 
 	// Update calls fn in one transaction, committed and durable when Update
 	// returns nil, and without effect on the network's allocations when fn
-	// fails. Only ADD creates what is missing: with another verb and nothing
-	// stored, fn is not called.
+	// fails. Only ADD creates what is missing: with another verb, nothing stored
+	// and nothing to take over, fn is not called.
 	Update(verb Verb, network string, fn func(Tx) error) error
 
 	// Ready is View for whoever wants to know whether an ADD could be served: it

@@ -53,24 +53,53 @@ func (s State) admit(network string, c form.Contents) error {
 	return nil
 }
 
+// another tells whether dataDir has another checkpoint than ours: one path may
+// lead to it in several ways, and without one it gives out nothing.
+func (s State) another(dataDir string) bool {
+	theirs, err := os.Stat(store.New(dataDir, store.Options{}).Path())
+	if err != nil {
+		return false
+	}
+	ours, err := os.Stat(s.Store.Path())
+	return err != nil || !os.SameFile(theirs, ours)
+}
+
 func isDir(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir()
 }
 
-// forgets tells whether a file system is empty after a reboot.
+// forgets tells whether the file system of a path, which need not be there yet,
+// is empty after a reboot.
 func forgets(path string) bool {
 	var st unix.Statfs_t
-	if unix.Statfs(path, &st) != nil {
-		return false
+	for unix.Statfs(path, &st) != nil {
+		if path == filepath.Dir(path) {
+			return false
+		}
+		path = filepath.Dir(path)
 	}
 	return st.Type == unix.TMPFS_MAGIC || st.Type == unix.RAMFS_MAGIC
 }
 
-// holdsSomething tells whether the old form has anything to take over, without
-// its lock: it only decides whether a checkpoint is made.
-func holdsSomething(path string) bool {
-	return hostlocal.At(path).HoldsSomething()
+// admitFirst is admit before a checkpoint is made, so that a refusal makes none.
+func (s State) admitFirst(network string) error {
+	path := s.oldPath(network)
+	if path == "" || s.Store.Exists() {
+		return nil
+	}
+	dir := hostlocal.At(path)
+	if dir.HoldsSomething() {
+		return s.admit(network, form.Contents{Exists: true})
+	}
+	c, err := dir.Look()
+	if err != nil {
+		return nil // it is told with the lock held
+	}
+	if err := s.engine(network).NotAnothers(c); err != nil {
+		return err
+	}
+	return s.admit(network, c)
 }
 
 func target(cfg *ipam.Config) engine.Phase {

@@ -79,7 +79,12 @@ func (s State) Update(verb ipam.Verb, network string, fn func(ipam.Tx) error) er
 		call.Enters = call.OldPath != ""
 		call.Grants = verb == ipam.VerbAdd
 		// The DEL of a pod that host-local gave its address may be the first call.
-		op.Creates = op.Creates || (call.Enters && !s.Store.Exists() && holdsSomething(call.OldPath))
+		op.Creates = op.Creates || (call.Enters && !s.Store.Exists() && hostlocal.At(call.OldPath).HoldsSomething())
+	}
+	if call.Grants {
+		if err := s.admitFirst(network); err != nil {
+			return cniError(err)
+		}
 	}
 	err := s.update(op, call, fn)
 	if errors.Is(err, ipam.ErrNoSpace) && verb != ipam.VerbAdd && op.Creates && !s.Store.Exists() {
@@ -124,6 +129,7 @@ func (s State) engine(network string) *engine.Engine {
 		OpenOld:  func(path string) form.Old { return hostlocal.At(path) },
 		Stale:    s.Stale,
 		Witness:  w,
+		Another:  s.another,
 		Admit:    func(c form.Contents) error { return s.admit(network, c) },
 		Notice:   form.Notice{Network: network, DataDir: s.Store.Dir(), BootID: s.Store.BootID()},
 		Deadline: s.deadline(),

@@ -150,3 +150,23 @@ func TestAHolderWhoseAddressIsBlocked(t *testing.T) {
 		})
 	}
 }
+
+// What the attachment had in an earlier boot is no claim on what is blocked now.
+func TestAnAddressOfAnEarlierBootThatIsBlockedNow(t *testing.T) {
+	casesOnPairs(t, mirrored, func(t *testing.T, n *node, phase engine.Phase) {
+		n.lives(phase)
+		n.reboot()
+		n.idle()
+		n.block(blockedAddr, false)
+		if got, err := n.add("a", blockedAddr); !errors.Is(err, engine.ErrAside) {
+			t.Errorf("a asked for it: %s, %v", got, err)
+		}
+		got := n.mustAdd("a")
+		if got == blockedAddr {
+			t.Errorf("a was given %s", got)
+		}
+		if says := entries(n.look()); says[blockedAddr] != "!" || says[got] != "a" {
+			t.Errorf("the old form: %v", says)
+		}
+	})
+}

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/bolt-local/bolt-local/ipam"
+	"github.com/bolt-local/bolt-local/migrate/form"
 	"github.com/bolt-local/bolt-local/store/filelock"
 )
 
@@ -28,8 +29,8 @@ func (u *update) begin() (known bool, err error) {
 	if err := u.lock(); err != nil {
 		return false, err
 	}
-	if u.c, err = u.old.Look(); err != nil && doc != nil && u.p.Phase == Contract && u.p.Pending == "" {
-		u.warnf("%v", err) // nothing is kept there
+	if u.c, err = u.old.Look(); err != nil && doc != nil && u.p.closed() && !errors.Is(err, form.ErrLink) {
+		u.warnf("%v", err)
 	} else if err != nil {
 		return false, ipam.Errorf(ipam.CodeIO, "%w", err)
 	}
@@ -37,7 +38,7 @@ func (u *update) begin() (known bool, err error) {
 		return u.enter()
 	}
 	if u.call.Grants || u.call.By != 0 {
-		return true, u.notAnothers(u.c)
+		return true, u.NotAnothers(u.c)
 	}
 	return true, nil
 }
@@ -62,11 +63,14 @@ func (u *update) enter() (bool, error) {
 	if empty && !u.call.Grants {
 		return false, nil // nothing is stored anywhere
 	}
-	if err := u.notAnothers(u.c); err != nil {
+	if err := u.NotAnothers(u.c); err != nil {
 		return false, err
 	}
-	if err := u.Admit(u.c); err != nil {
+	if err := u.Admit(u.c); err != nil && u.call.Grants {
 		return false, err
+	} else if err != nil { // what frees works on the old form, and nothing is stored
+		u.unstored, u.p = true, Progress{Phase: Legacy, OldPath: u.old.Path()}
+		return true, nil
 	}
 	u.born = true
 	u.p = Progress{Phase: u.call.Target, OldPath: u.old.Path(), Target: u.call.Target, Epoch: u.n.Epoch()}
@@ -98,7 +102,7 @@ func (u *update) enterClosed() error {
 // make makes the old form where it is to be written and not there. Only an ADD
 // needs it.
 func (u *update) make() error {
-	if u.c.Exists || u.notAnothers(u.c) != nil || !(u.p.Phase.mirrored() || u.p.Phase == Legacy && u.call.Grants) {
+	if u.c.Exists || u.NotAnothers(u.c) != nil || !(u.p.Phase.mirrored() || u.p.Phase == Legacy && u.call.Grants) {
 		return nil
 	}
 	if err := u.old.Make(u.Deadline); err != nil {

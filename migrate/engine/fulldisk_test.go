@@ -99,3 +99,41 @@ func TestADelThatCannotBeCommittedForAnotherReasonFails(t *testing.T) {
 		n.wantBoth(map[string]string{"10.0.0.2": "x"})
 	})
 }
+
+func TestAWriteThatFailsLeavesNothingHalfDone(t *testing.T) {
+	casesOnPairs(t, written, func(t *testing.T, n *node, phase engine.Phase) {
+		all := n.lives(phase)
+		for failing := 1; ; failing++ {
+			n.failWrites = failing
+			got, err := n.add("b")
+			if n.failWrites = 0; err == nil {
+				if failing == 1 && phase != engine.Legacy {
+					t.Error("no write failed")
+				}
+				all[got] = "b"
+				break
+			}
+			n.wantHeld("the old form", entries(n.look()), all)
+			n.wantHeld("the view", n.view().held(), all)
+			n.idle()
+			n.wantHeld("the view after the next call", n.view().held(), all)
+		}
+		n.wantHeld("the old form", entries(n.look()), all)
+		for failing := 1; ; failing++ {
+			n.failWrites = failing
+			err := n.del("a")
+			n.failWrites = 0
+			rest := n.view().held()
+			if err == nil {
+				delete(all, "10.0.0.3")
+			}
+			n.wantHeld("the view", rest, all)
+			n.wantHeld("the old form", entries(n.look()), all)
+			if err == nil {
+				break
+			}
+			n.idle()
+			n.wantHeld("the view after the next call", n.view().held(), all)
+		}
+	})
+}

@@ -59,11 +59,13 @@ func (u *update) importOld() error {
 			return err
 		}
 	}
-	u.tell(m)
-	if err := u.restore(m.write); err != nil {
+	if err := u.restore(m); err != nil {
 		return err
 	}
-	u.p.stamp(u.c)
+	u.tell(m)
+	if !u.unsure {
+		u.p.stamp(u.c)
+	}
 	return nil
 }
 
@@ -76,11 +78,12 @@ func (u *update) newMerge() *merge {
 	}
 }
 
-// restore gives the old form what it has lost.
-func (u *update) restore(addrs []netip.Addr) error {
+// restore gives the old form what it has lost. For a call that only frees it can
+// wait for the next one: the disk may be full.
+func (u *update) restore(m *merge) error {
 	var changes []form.Change
 	var allocs []record.Allocation
-	for _, addr := range addrs {
+	for _, addr := range m.write {
 		a, _, err := u.n.Get(addr)
 		if err != nil {
 			return err
@@ -96,6 +99,11 @@ func (u *update) restore(addrs []netip.Addr) error {
 		return nil
 	}
 	marks, err := u.apply(changes)
+	if err != nil && !u.call.Grants && u.call.By == 0 {
+		u.warnf("%v", err)
+		u.unsure, m.restored = true, 0
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -145,7 +153,7 @@ func (u *update) tell(m *merge) {
 // forget takes allocations of earlier boots out of the old form, whose users
 // would hold them for ever. The new form keeps them for the same attachment.
 func (u *update) forget() error {
-	if !u.p.Phase.mirrored() || !u.call.Runtime || u.p.Epoch == u.n.Epoch() {
+	if !u.p.Phase.mirrored() || (!u.call.Runtime && u.call.By == 0) || u.p.Epoch == u.n.Epoch() {
 		return nil
 	}
 	all, err := load(u.n)
@@ -163,7 +171,7 @@ func (u *update) forget() error {
 	if len(changes) > 0 {
 		if _, err := u.apply(changes); err != nil {
 			u.warnf("what earlier boots have left stays: %v", err)
-			return nil
+			return u.remark(allocs)
 		}
 	}
 	for _, a := range allocs {
@@ -172,6 +180,26 @@ func (u *update) forget() error {
 		}
 	}
 	u.p.Epoch = u.n.Epoch()
+	return nil
+}
+
+// remark gives allocations of earlier boots, whose entries were taken away and
+// put back, their new marks: else they would pass for another's of this boot.
+func (u *update) remark(allocs []record.Allocation) error {
+	u.unsure = true
+	if err := u.look(); err != nil {
+		return err
+	}
+	for _, a := range allocs {
+		e, there := u.c.At(a.Addr)
+		if !there || !names(a, e) {
+			continue
+		}
+		a, _ = mark(a, e.Holder)
+		if err := u.n.Put(a); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

@@ -88,23 +88,21 @@ func (m *merge) fresh(a record.Allocation, e form.Entry) {
 
 // missing: the address is recorded, and the old form has no entry.
 func (m *merge) missing(a record.Allocation) {
-	marked := hasMark(a)
-	stale := m.stale(a)
+	if m.stale(a) { // free already; kept for the same attachment
+		if hasMark(a) {
+			m.put = append(m.put, unmarked(a))
+		}
+		return
+	}
 	rest := a.Without(m.gone)
-	switch {
-	case stale && !marked:
-		return // kept for the same attachment; the old form no longer has it
-	case len(rest.Holders) == 0:
+	if len(rest.Holders) == 0 {
 		m.remove = append(m.remove, a.Addr)
 		m.believed++
 		return
 	}
-	rest = unmarked(rest)
-	m.put = append(m.put, rest)
-	if !stale {
-		m.write = append(m.write, a.Addr)
-		m.restored++
-	}
+	m.put = append(m.put, unmarked(rest))
+	m.write = append(m.write, a.Addr)
+	m.restored++
 }
 
 func hasMark(a record.Allocation) bool {

@@ -80,7 +80,7 @@ var mergeTable = []mergeRow{
 	{currentNoMark, others, true, "a*+b", "b", []string{tookOver, twice}},
 	{currentNoMark, nameless, true, "a/", "a/", []string{tookOver}},
 
-	{stale, none, false, "", "", []string{freed}},
+	{stale, none, false, "(a*)", "", nil},
 	{stale, same, false, "(a*)", "a", nil},
 	{stale, another, false, "a", "a", []string{tookOver}},
 	{stale, others, false, "b", "b", []string{tookOver}},

@@ -43,6 +43,8 @@ func (u *update) attempt(fn func(ipam.Tx) error) error {
 	}
 	rec := &recorder{
 		masked:  masked{Reader: to, aside: u.p.blocked(u.n.Epoch()), sets: u.call.Sets},
+		stale:   u.stale,
+		grants:  u.call.Grants,
 		to:      to,
 		oldPath: u.p.OldPath,
 		stored:  u.n,
@@ -113,6 +115,7 @@ func (u *update) mirror(rec *recorder) error {
 			marked = append(marked, record.Allocation{})
 		case !wanted:
 		case had != nil && names(a, *had):
+			u.untraced = true
 			if a, changed := mark(a, had.Holder); changed {
 				if err := rec.to.Put(a); err != nil {
 					return err

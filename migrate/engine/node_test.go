@@ -106,6 +106,7 @@ func (n *node) engine() *engine.Engine {
 			}
 			return n.admit(c)
 		},
+		Another:  func(dataDir string) bool { return dataDir != "/data" },
 		Notice:   form.Notice{Network: enginetest.Network, DataDir: "/data", BootID: n.bootID()},
 		Deadline: time.Now().Add(10 * time.Second),
 		Warn:     func(line string) { n.told = append(n.told, line) },

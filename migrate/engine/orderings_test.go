@@ -7,18 +7,27 @@ import (
 	"github.com/bolt-local/bolt-local/migrate/engine/enginetest"
 )
 
-// TestEveryOrderingOfTwoPlacesFromANewNetwork also shows that a network is
-// born in each place.
-func TestEveryOrderingOfTwoPlacesFromANewNetwork(t *testing.T) {
+// TestEveryOrderingFromANewNetwork goes every way of two places, of four in a
+// run without haste, and so has a network born in each place.
+func TestEveryOrderingFromANewNetwork(t *testing.T) {
 	t.Parallel()
+	long, ways := 2, 1
+	if *everything {
+		long = 4
+	}
+	for range long {
+		ways *= len(places)
+	}
 	for _, m := range enginetest.Pairs {
 		t.Run(m.Name, func(t *testing.T) {
 			t.Parallel()
-			for i, first := range places {
-				for j, second := range places {
-					w := newWalker(newNode(t, m))
-					w.goTo(first, (i+j)%3)
-					w.goTo(second, 2)
+			for way := range ways {
+				w := newWalker(newNode(t, m))
+				for i, at := 0, way; i < long; i, at = i+1, at/len(places) {
+					w.goTo(places[at%len(places)], (way/7+i*i)%3)
+				}
+				if t.Failed() {
+					t.FailNow()
 				}
 			}
 		})
@@ -26,7 +35,7 @@ func TestEveryOrderingOfTwoPlacesFromANewNetwork(t *testing.T) {
 }
 
 // TestEveryOrderingOfFourPlaces goes a walk that has every way of four places in
-// it, so that each begins with what others have left. The quick run of the real
+// it, so that each begins with what others have left. In the quick run the real
 // pair, which waits for the disk, has every way of three.
 func TestEveryOrderingOfFourPlaces(t *testing.T) {
 	const parts = 4 // they wait side by side

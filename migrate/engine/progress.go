@@ -157,13 +157,22 @@ func (p *Progress) stamp(c form.Contents) {
 	p.Place, p.Stamp = c.Place, c.Stamp()
 }
 
-// blocked are the addresses that nobody is given in this boot.
+// Blocked are the addresses that nobody is given in this boot. In contract what
+// cannot be replaced is out of the way.
+func (p Progress) Blocked(epoch uint64) []form.Aside {
+	var all []form.Aside
+	for _, a := range p.SetAside {
+		if a.Epoch == epoch || (a.Fixed && p.Phase != Contract) {
+			all = append(all, a)
+		}
+	}
+	return all
+}
+
 func (p Progress) blocked(epoch uint64) asides {
 	b := asides{}
-	for _, a := range p.SetAside {
-		if a.Fixed || a.Epoch == epoch {
-			b[a.Addr] = a
-		}
+	for _, a := range p.Blocked(epoch) {
+		b[a.Addr] = a
 	}
 	return b
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 
 	"github.com/bolt-local/bolt-local/ipam"
 	"github.com/bolt-local/bolt-local/migrate/form"
@@ -62,6 +63,8 @@ func (m masked) Cursor(set record.RangeSet) netip.Addr {
 type recorder struct {
 	masked
 	to      working
+	stale   func(record.Allocation) bool
+	grants  bool // it is an ADD
 	oldPath string
 	stored  ipam.Tx // where the ranges are kept in any phase
 	touched map[netip.Addr]bool
@@ -76,14 +79,27 @@ func (r *recorder) touch(addr netip.Addr) {
 	}
 }
 
+// HeldBy implements [ipam.Reader]. An ADD cannot have again what is of an earlier
+// boot and blocked in this one.
+func (r *recorder) HeldBy(att record.Attachment) ([]record.Allocation, error) {
+	held, err := r.masked.HeldBy(att)
+	if !r.grants {
+		return held, err
+	}
+	return slices.DeleteFunc(held, func(a record.Allocation) bool {
+		_, blocked := r.aside[a.Addr]
+		return blocked && r.stale(a)
+	}), err
+}
+
 // Put implements [ipam.Tx].
 func (r *recorder) Put(a record.Allocation) error {
 	if aside, blocked := r.aside[a.Addr]; blocked {
-		_, held, err := r.to.Get(a.Addr)
+		old, held, err := r.to.Get(a.Addr)
 		if err != nil {
 			return err
 		}
-		if held { // by a holder that was there before what blocks
+		if held && !r.stale(old) { // by a holder that was there before what blocks
 			return r.to.Put(a)
 		}
 		return ipam.Errorf(ipam.CodeRequestedTaken, "%w: %s", ErrAside, describeAside(aside, r.oldPath))

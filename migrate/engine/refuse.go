@@ -40,10 +40,10 @@ func (c Call) samePlace(p Progress) error {
 		ErrPlace, c.Network, p.OldPath, c.OldPath)
 }
 
-// notAnothers asks that the old form was not shut by another checkpoint in this
+// NotAnothers asks that the old form was not shut by another checkpoint in this
 // boot: that one gives out the same addresses.
-func (e *Engine) notAnothers(c form.Contents) error {
-	if n := c.Shut; n == nil || n.DataDir == "" || n.DataDir == e.Notice.DataDir || n.BootID == "" || n.BootID != e.Notice.BootID {
+func (e *Engine) NotAnothers(c form.Contents) error {
+	if n := c.Shut; n == nil || n.DataDir == "" || n.DataDir == e.Notice.DataDir || n.BootID == "" || n.BootID != e.Notice.BootID || !e.Another(n.DataDir) {
 		return nil
 	}
 	return ipam.Errorf(ipam.CodeConfig, "%w: the checkpoint in %s has the allocations of network %s in this boot: set ipam.dataDir to that directory",

@@ -12,7 +12,7 @@ func effective(p Progress, c form.Contents) Phase {
 		return Switch // our own swap, whatever has become of it since
 	case p.Phase == Contract && c.Exists && !c.Bare && c.Stamp() != p.Stamp:
 		return Switch // somebody has used the old form
-	case p.Pending == Contract && (c.Shut != nil || !c.Exists || c.Bare):
+	case p.Pending == Contract && (c.Shut != nil || p.Waits == "" && (!c.Exists || c.Bare)):
 		// Both forms were equal when it was committed, so nothing is as good as
 		// the notice, which is put back.
 		return Contract
@@ -20,14 +20,26 @@ func effective(p Progress, c form.Contents) Phase {
 	return p.Phase
 }
 
+// closed tells whether the old form is of no use, so that a place that cannot
+// be looked at stops nothing.
+func (p Progress) closed() bool { return effective(p, form.Contents{}) == Contract }
+
 // settle ends what an earlier call has begun, and steps back to switch where
 // somebody has used the old form although it was shut.
 func (u *update) settle() error {
-	if u.notAnothers(u.c) != nil {
+	if u.NotAnothers(u.c) != nil {
 		return nil // what is shut there is not ours
 	}
 	phase, pending := effective(u.p, u.c), Phase("")
 	switch {
+	case phase == Contract && u.p.Phase != Contract && u.c.Shut == nil:
+		// The swap was begun, and then the old form was lost. As long as it
+		// cannot be shut it has to be written.
+		if u.shut() {
+			u.c = form.Contents{Shut: &u.Notice}
+		} else {
+			phase, pending = u.p.Phase, Contract
+		}
 	case phase == Switch && u.p.Phase == Contract && u.p.Pending != Switch:
 		u.warnf("%s is in use again although it was shut: both are merged, and the phase is switch", u.old.Path())
 	case phase == Switch && u.p.Pending == Contract && u.c.Stamp() == u.p.Stamp:

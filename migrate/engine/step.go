@@ -177,7 +177,9 @@ func (u *update) prepare() error {
 	}
 	u.p.Pending, u.p.Epoch = Switch, u.n.Epoch()
 	u.p.stamp(c)
-	if u.was.Pending == Switch { // the call that announced it was cut, or could not do it
+	// The call that announced it was cut, or could not do it: it is committed, so
+	// it may be done now, and what fails be told.
+	if u.was.Pending == Switch {
 		if err := u.old.Open(); err != nil {
 			return u.wait(err)
 		}

@@ -19,12 +19,14 @@ type update struct {
 	was  Progress // what is stored
 	c    form.Contents
 
-	born   bool   // the network was not known before
-	unsure bool   // something in the old form was taken back: the next call looks anew
-	closes bool   // and goes to contract at once
-	reopen bool   // a step from contract back: the old form is written at the end
-	after  func() // what has to wait for the commit
+	born     bool   // the network was not known before
+	unstored bool   // and does not become so
+	unsure   bool   // something in the old form was taken back: the next call looks anew
+	closes   bool   // and goes to contract at once
+	reopen   bool   // a step from contract back: the old form is written at the end
+	after    func() // what has to wait for the commit
 
+	untraced bool               // fn has changed what the old form does not tell
 	mirrored []form.Change      // what fn has changed in the old form, with its marks
 	last     map[int]netip.Addr // the cursors that fn has set there
 }
@@ -40,6 +42,9 @@ func (u *update) run(fn func(ipam.Tx) error) (verb, err error) {
 	if !known {
 		return u.n.Try(func() error { return fn(u.n) }), nil
 	}
+	// settle comes before make, as a notice may stand where a directory would be
+	// made; forget before step, as legacy knows no boots; prepare after the verb,
+	// as it writes what the verb gave.
 	for _, due := range []func() error{u.settle, u.make, u.merge, u.forget} {
 		if err := due(); err != nil {
 			return nil, err
@@ -77,7 +82,7 @@ func (u *update) save() error {
 	if u.p.Phase.mirrored() && u.c.Exists && !u.unsure {
 		u.p.stamp(u.c)
 	}
-	if !u.born && u.p.same(u.was) {
+	if u.unstored || !u.born && u.p.same(u.was) {
 		return nil
 	}
 	doc, err := u.p.encode()

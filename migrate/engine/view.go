@@ -53,11 +53,11 @@ func (e *Engine) View(n form.New, call Call, fn func(View) error) error {
 		return err
 	}
 	defer old.Unlock()
-	if v.Old, err = old.Look(); err != nil {
+	if v.Old, err = old.Look(); err != nil && !(v.Known && v.Progress.closed() && !errors.Is(err, form.ErrLink)) {
 		return ipam.Errorf(ipam.CodeIO, "%w", err)
 	}
 	if call.Grants {
-		if err := e.notAnothers(v.Old); err != nil {
+		if err := e.NotAnothers(v.Old); err != nil {
 			return err
 		}
 	}
@@ -83,6 +83,7 @@ func (e *Engine) overlay(v *View, n form.New, call Call) error {
 		aside.noteAsides(v.Old, n.Epoch())
 	}
 	v.Progress.SetAside = aside.SetAside
+	stale := func(a record.Allocation) bool { return e.Stale(n.Epoch(), a) }
 	defer func() {
 		m := masked{Reader: v.Reader, aside: aside.blocked(n.Epoch()), sets: call.Sets}
 		if v.Progress.Phase != Contract {
@@ -94,7 +95,6 @@ func (e *Engine) overlay(v *View, n form.New, call Call) error {
 	if v.Known {
 		v.Progress.Phase = effective(stored, v.Old)
 	}
-	stale := func(a record.Allocation) bool { return e.Stale(n.Epoch(), a) }
 	var all map[netip.Addr]record.Allocation
 	var err error
 	switch phase := v.Progress.Phase; {

@@ -51,7 +51,7 @@ func (w *Work) Answer(err error, full bool) error {
 		return err
 	case w.u.call.Grants:
 		return errors.Join(err, w.u.takeBack(w.u.mirrored))
-	case full && w.u.call.By == 0 && w.verb == nil:
+	case full && w.u.call.By == 0 && w.verb == nil && !w.u.untraced:
 		w.u.warnf("%v; %s has it, and the next call that finds room takes it over", err, w.u.old.Path())
 		return nil
 	}
@@ -92,9 +92,7 @@ func (u *update) takeBack(mirrored []form.Change) error {
 	}
 	was := map[int]netip.Addr{}
 	for set := range u.last {
-		if addr, ok := u.c.Last[set]; ok {
-			was[set] = addr
-		}
+		was[set] = u.c.Last[set]
 	}
 	_, err := u.old.Apply(changes)
 	return errors.Join(err, u.old.SetLast(was))

@@ -14,6 +14,9 @@ var (
 	// which was not there a moment ago. Look again.
 	ErrTaken = errors.New("somebody else has taken the address")
 
+	// ErrLink: a symbolic link leads to where the old form may be in use.
+	ErrLink = errors.New("is a symbolic link, which is not followed")
+
 	// ErrCannotShut: the old form cannot be closed or opened in one step here.
 	ErrCannotShut = errors.New("the old form cannot be swapped here")
 )
@@ -38,7 +41,7 @@ type Old interface {
 	Path() string
 
 	// Lock keeps out whoever else uses the form, if it is there. With write,
-	// what the lock needs is made. The error wraps store.ErrLocked where it was
+	// what the lock needs is made. The error wraps filelock.ErrLocked where it was
 	// not had by deadline.
 	Lock(write bool, deadline time.Time) error
 	Unlock()
@@ -55,8 +58,8 @@ type Old interface {
 	// where an address without a Had has something there.
 	Apply(changes []Change) ([]string, error)
 
-	// SetLast stores the last address given from each range set, by its index:
-	// a hint, and not durable.
+	// SetLast stores the last address given from each range set, by its index,
+	// the zero Addr for none: a hint, and not durable.
 	SetLast(last map[int]netip.Addr) error
 
 	// Shut closes the form in one step: whoever uses it fails from then on, and

@@ -143,6 +143,12 @@ func (d *Dir) unchanged(c form.Change) error {
 // SetLast implements [form.Old] with host-local's exact bytes.
 func (d *Dir) SetLast(last map[int]netip.Addr) error {
 	for set, addr := range last {
+		if !addr.IsValid() {
+			if err := remove(d.file(lastPrefix + strconv.Itoa(set))); err != nil {
+				return err
+			}
+			continue
+		}
 		if err := writeLast(d.path, set, addr); err != nil {
 			return err
 		}

@@ -87,7 +87,7 @@ func isLink(path string) bool {
 }
 
 func errLink(path string) error {
-	return fmt.Errorf("%s is a symbolic link, which is not followed: put the directory itself there", path)
+	return fmt.Errorf("%s %w: put the directory itself there", path, form.ErrLink)
 }
 
 // scan reads the files of one directory.

@@ -188,5 +188,6 @@ func (l *listForm) SetLast(last map[int]netip.Addr) error {
 		d.Last = map[int]netip.Addr{}
 	}
 	maps.Copy(d.Last, last)
+	maps.DeleteFunc(d.Last, func(_ int, addr netip.Addr) bool { return !addr.IsValid() })
 	return writeList(l.path, d)
 }

@@ -36,7 +36,7 @@ func TestAPhaseOfANewerVersionIsShownAndTold(t *testing.T) {
 	if !strings.Contains(stdout, `"name":"podnet","phase":"frozen","allocations":[{"ip":"10.1.0.2"`) {
 		t.Errorf("got %s", stdout)
 	}
-	if status != exitFailed || !strings.Contains(stderr, `network podnet: the migration is in a phase that this version does not know: "frozen"`) {
+	if status != exitFailed || !strings.Contains(stderr, `network podnet: the migration is in a state that this version does not know: "frozen"`) {
 		t.Errorf("exit status %d, stderr: %s", status, stderr)
 	}
 	status, stdout, _ = run("migrate", "verify", "--data-dir", dir)

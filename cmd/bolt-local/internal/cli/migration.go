@@ -43,7 +43,7 @@ func (a *app) newMigration(network string, v engine.View, epoch uint64) migratio
 		target:      p.Target,
 		waits:       p.Waits,
 		directory:   p.OldPath,
-		aside:       blocking(p.SetAside, epoch),
+		aside:       p.Blocked(epoch),
 		changed:     v.Changed,
 		differences: v.Differences,
 	}
@@ -52,17 +52,6 @@ func (a *app) newMigration(network string, v engine.View, epoch uint64) migratio
 		m.shut = m.gap == nil
 	}
 	return m
-}
-
-// blocking are those of list that nobody is given in this boot.
-func blocking(list []form.Aside, epoch uint64) []form.Aside {
-	var aside []form.Aside
-	for _, a := range list {
-		if a.Fixed || a.Epoch == epoch {
-			aside = append(aside, a)
-		}
-	}
-	return aside
 }
 
 func asideAddresses(list []form.Aside) []netip.Addr {
@@ -92,7 +81,7 @@ func storedMigration(n *store.Network, epoch uint64) migration {
 		target:    stored.Target,
 		waits:     stored.Waits,
 		directory: stored.OldPath,
-		aside:     blocking(stored.SetAside, epoch),
+		aside:     engine.Progress{Phase: stored.Phase, SetAside: stored.SetAside}.Blocked(epoch),
 	}
 }
 

@@ -58,7 +58,7 @@ func TestOnlyWhatBlocksAnAddressNowIsSetAside(t *testing.T) {
 		{Addr: held("10.1.0.3", 0).Addr, Epoch: 1},              // of a previous boot: given out again
 		{Addr: held("10.1.0.4", 0).Addr, Epoch: 1, Fixed: true}, // cannot be
 	}
-	got := blocking(list, boot)
+	got := engine.Progress{Phase: engine.Switch, SetAside: list}.Blocked(boot)
 	if len(got) != 2 || got[0] != list[0] || got[1] != list[2] {
 		t.Errorf("got %v", got)
 	}
