@@ -31,6 +31,7 @@ func (u *update) begin() (known bool, err error) {
 	}
 	if u.c, err = u.old.Look(); err != nil && doc != nil && u.p.closed() && !errors.Is(err, form.ErrLink) {
 		u.warnf("%v", err)
+		u.unseen = true // nobody else can use it either
 	} else if err != nil {
 		return false, ipam.Errorf(ipam.CodeIO, "%w", err)
 	}

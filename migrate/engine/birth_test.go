@@ -133,34 +133,39 @@ func TestTheFirstCallMayBeADelOrGC(t *testing.T) {
 
 func TestANetworkThatIsRefusedDoesNotEnter(t *testing.T) {
 	refusal := errors.New("refused")
-	for name, c := range map[string]struct {
+	type refused struct {
 		found func(*node)
 		want  error
-	}{
-		"by whoever admits":             {func(n *node) { n.older("x", "10.0.0.2") }, refusal},
-		"as a notice of this boot says": {shutBy("/data", thisBoot), refusal},
-		"as it is another checkpoint's": {shutBy("/other", thisBoot), engine.ErrAnothers},
-	} {
-		t.Run(name, func(t *testing.T) {
-			onPairs(t, func(t *testing.T, n *node) {
-				n.admit = func(form.Contents) error { return refusal }
-				c.found(n)
-				before := entries(n.look())
-				if _, err := n.add("a"); !errors.Is(err, c.want) {
-					t.Errorf("ADD failed with %v, want %v", err, c.want)
-				}
-				n.wantHeld("the old form after the ADD", entries(n.look()), before)
-				// A pod that goes must not be stuck: what it holds is freed where it is.
-				if err := n.del("x"); err != nil {
-					t.Errorf("DEL failed with %v", err)
-				}
-				n.wantHeld("the old form after the DEL", entries(n.look()), map[string]string{})
-				if n.view().Known {
-					t.Error("the network is known")
-				}
-			})
-		})
+		rest  map[string]string // what DEL leaves: freeing needs nothing that is stored
 	}
+	casesOnPairs(t, map[string]refused{
+		"by whoever admits": {func(n *node) {
+			n.older("x", "10.0.0.2")
+			n.older("y", "10.0.0.3")
+		}, refusal, map[string]string{"10.0.0.3": "y"}},
+		"as a notice of this boot says": {shutBy("/data", thisBoot), refusal, map[string]string{}},
+		"as it is another checkpoint's": {shutBy("/other", thisBoot), engine.ErrAnothers, map[string]string{}},
+	}, func(t *testing.T, n *node, c refused) {
+		n.admit = func(form.Contents) error { return refusal }
+		c.found(n)
+		before := n.look()
+		if got, err := n.add("a"); !errors.Is(err, c.want) {
+			t.Errorf("the ADD was answered %s, %v", got, err)
+		}
+		n.wantHeld("the old form after ADD", entries(n.look()), entries(before))
+		_ = n.del("x")
+		after := n.look()
+		n.wantHeld("the old form after DEL", entries(after), c.rest)
+		if (after.Shut == nil) != (before.Shut == nil) {
+			t.Errorf("the notice was %+v, and is %+v", before.Shut, after.Shut)
+		}
+		if n.view().Known {
+			t.Error("the network is known")
+		}
+		if all, _ := n.stored(); len(all) > 0 {
+			t.Errorf("stored: %v", all)
+		}
+	})
 }
 
 // The ADDs of a quiet node all fail, and yet nothing must be missed.

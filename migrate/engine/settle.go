@@ -32,7 +32,7 @@ func (u *update) settle() error {
 	}
 	phase, pending := effective(u.p, u.c), Phase("")
 	switch {
-	case phase == Contract && u.p.Phase != Contract && u.c.Shut == nil:
+	case phase == Contract && u.p.Phase != Contract && u.c.Shut == nil && !u.unseen:
 		// The swap was begun, and then the old form was lost. As long as it
 		// cannot be shut it has to be written.
 		if u.shut() {

@@ -21,6 +21,7 @@ type update struct {
 
 	born     bool   // the network was not known before
 	unstored bool   // and does not become so
+	unseen   bool   // the place of a form that is shut cannot be looked at
 	unsure   bool   // something in the old form was taken back: the next call looks anew
 	closes   bool   // and goes to contract at once
 	reopen   bool   // a step from contract back: the old form is written at the end

@@ -1,0 +1,174 @@
+package engine_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/bolt-local/bolt-local/internal/failpoint"
+	"github.com/bolt-local/bolt-local/migrate/engine"
+	"github.com/bolt-local/bolt-local/migrate/engine/enginetest"
+	"github.com/bolt-local/bolt-local/migrate/form"
+)
+
+// What is due before a verb may not be done to its end: the disk is full, the
+// form cannot be shut, the commit fails. Nothing may come of that but a delay.
+
+// noRoom is an old form on a full disk: entries can be removed, and none made.
+type noRoom struct{ form.Old }
+
+var errNoRoom = errors.New("no space left on device")
+
+func (f noRoom) Apply(changes []form.Change) ([]string, error) {
+	for _, c := range changes {
+		if c.Want != nil {
+			return nil, errNoRoom
+		}
+	}
+	return f.Old.Apply(changes)
+}
+
+func TestADELDoesNotWaitForAWipedFormToBeWrittenAgain(t *testing.T) {
+	onPairs(t, func(t *testing.T, n *node) {
+		n.target = engine.Switch
+		n.mustAdd("a")
+		b := n.mustAdd("b")
+		if err := n.pair.Old.Wipes()[0].Do(); err != nil {
+			t.Fatal(err)
+		}
+		n.tamper = func(o form.Old) form.Old { return noRoom{o} }
+		if err := n.del("a"); err != nil {
+			t.Errorf("DEL failed with %v", err)
+		}
+		n.tamper = nil
+		n.idle()
+		n.wantBoth(map[string]string{b: "b"})
+	})
+}
+
+func TestALostFormThatCannotBeShutIsWrittenOn(t *testing.T) {
+	onPairs(t, func(t *testing.T, n *node) {
+		n.target = engine.Switch
+		a := n.mustAdd("a")
+		n.target = engine.Contract
+		n.tamper = func(o form.Old) form.Old {
+			return tampered{Old: o, shut: fmt.Errorf("%w: busy", form.ErrCannotShut)}
+		}
+		b, c := n.mustAdd("b"), n.mustAdd("c")
+		wipes := n.pair.Old.Wipes()
+		if err := wipes[len(wipes)-1].Do(); err != nil {
+			t.Fatal(err)
+		}
+		n.idle()
+		n.wantPhase(engine.Switch)
+		n.wantBoth(map[string]string{a: "a", b: "b", c: "c"})
+		n.tamper = nil
+		d := n.mustAdd("d")
+		n.wantPhase(engine.Contract)
+		n.wantHeld("stored", held(n.stored()), map[string]string{a: "a", b: "b", c: "c", d: "d"})
+	})
+}
+
+func TestWhatABootRemembersOutlivesACallThatIsNotCommitted(t *testing.T) {
+	onPairs(t, func(t *testing.T, n *node) {
+		n.target = engine.Switch
+		a, b := n.mustAdd("a"), n.mustAdd("b")
+		n.reboot()
+		n.failCommit = errCommit
+		if err := n.del("nobody"); !errors.Is(err, errCommit) {
+			t.Fatalf("DEL: %v", err)
+		}
+		n.failCommit = nil
+		n.idle()
+		n.wantBoth(map[string]string{}, map[string]string{a: "(a)", b: "(b)"})
+		if got := n.mustAdd("b"); got != b {
+			t.Errorf("b was given %s, and had %s", got, b)
+		}
+	})
+}
+
+// Somebody removes one file while the files of earlier boots are removed: the
+// others come back, as what they were.
+func TestEntriesOfEarlierBootsThatArePutBackAreOfEarlierBootsStill(t *testing.T) {
+	n := newNode(t, enginetest.Pairs[0])
+	n.target = engine.Switch
+	for _, id := range []string{"a", "b", "c", "d"} {
+		n.mustAdd(id)
+	}
+	n.reboot()
+	before := failpoint.Hook
+	failpoint.Hook = func(name string) {
+		if name == "hostlocal.unlinked" {
+			_ = os.Remove(filepath.Join(n.pair.Old.Path(), "10.0.0.4"))
+		}
+	}
+	n.idle()
+	failpoint.Hook = before
+	n.idle()
+	n.wantBoth(map[string]string{}, map[string]string{"10.0.0.2": "(a)", "10.0.0.3": "(b)", "10.0.0.4": "(c)", "10.0.0.5": "(d)"})
+}
+
+func TestAStepToLegacyByHandForgetsTheDead(t *testing.T) {
+	onPairs(t, func(t *testing.T, n *node) {
+		n.target = engine.Switch
+		n.mustAdd("a")
+		n.reboot()
+		if err := errors.Join(n.step(-1, true), n.step(-1, true)); err != nil {
+			t.Fatal(err)
+		}
+		n.wantPhase(engine.Legacy)
+		n.wantHeld("the old form", entries(n.look()), map[string]string{})
+	})
+}
+
+func TestAFirstADDThatIsNotCommittedLeavesNothing(t *testing.T) {
+	onPairs(t, func(t *testing.T, n *node) {
+		n.failCommit = errCommit
+		if _, err := n.add("a"); !errors.Is(err, errCommit) {
+			t.Fatalf("ADD: %v", err)
+		}
+		n.failCommit = nil
+		if c := n.look(); len(c.Entries)+len(c.Last) > 0 {
+			t.Errorf("left: %+v", c)
+		}
+		n.mustAdd("b")
+		n.wantPhase(engine.Contract)
+	})
+}
+
+func TestABlockedAddressIsNotHadAgainFromAnEarlierBoot(t *testing.T) {
+	onPairs(t, func(t *testing.T, n *node) {
+		n.target = engine.Switch
+		a := n.mustAdd("a")
+		n.reboot()
+		n.idle()
+		if err := n.pair.Old.Block(ip(a), false); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := n.add("b", a); err == nil {
+			t.Errorf("b was given %s, which is set aside", got)
+		}
+		if got := n.mustAdd("a"); got == a {
+			t.Errorf("a was given %s again, which is set aside", got)
+		}
+	})
+}
+
+// The file names b, and a holds the address beside: what the DEL of a changes
+// can be committed, or is not done.
+func TestAFullDiskIsNoExcuseForWhatTheOldFormCannotTell(t *testing.T) {
+	onPairs(t, func(t *testing.T, n *node) {
+		n.share()
+		entry := entries(n.look())[sharedAddr]
+		other := map[string]string{"a": "b", "b": "a"}[entry]
+		n.failCommit = errFull
+		if err := n.del(other); !errors.Is(err, errFull) {
+			t.Errorf("DEL of %s, which the old form does not name: %v", other, err)
+		}
+		n.failCommit = nil
+		n.mustDel(other)
+		n.wantHeld("the old form", map[string]string{sharedAddr: entries(n.look())[sharedAddr]}, map[string]string{sharedAddr: entry})
+	})
+}
