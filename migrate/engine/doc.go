@@ -8,6 +8,8 @@
 //	switch    new    old, then new  import old into new
 //	contract  new    new            the old form is shut; found open, step back to switch
 //
+// Since each call imports first, expand and switch then read the same.
+//
 // # Invariants
 //
 //   - The old form is written first and made durable first. So it is never
