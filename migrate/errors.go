@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/containernetworking/cni/pkg/types"
+	"golang.org/x/sys/unix"
 
 	"github.com/bolt-local/bolt-local/ipam"
 	"github.com/bolt-local/bolt-local/migrate/engine"
@@ -17,6 +18,8 @@ func cniError(err error) error {
 	switch {
 	case err == nil:
 		return nil
+	case (errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT)) && !errors.Is(err, store.ErrNoSpace):
+		return ipam.Errorf(ipam.CodeIO, "%w: %w: free disk space", ipam.ErrNoSpace, err)
 	case errors.As(err, &known) && known.Code != types.ErrInternal:
 		return err
 	case errors.Is(err, store.ErrLocked):

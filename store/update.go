@@ -92,9 +92,11 @@ func readOnlyError(err error) bool {
 	return errors.Is(err, unix.EROFS) || errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM)
 }
 
+// exists tells whether something is there, or may be: what cannot be looked at
+// is not lost.
 func exists(path string) bool {
 	_, err := os.Lstat(path)
-	return err == nil
+	return !errors.Is(err, fs.ErrNotExist)
 }
 
 // transact makes one transaction on the open checkpoint, of which inspect said

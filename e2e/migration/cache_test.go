@@ -22,9 +22,9 @@ type attached struct {
 	addr                netip.Addr
 }
 
-// attach lets libcni attach an interface with host-local, and so write its cache
-// of results. host-local can be called without a main plugin.
-func (n network) attach(t *testing.T, containerID, ifname string, ns *lab.Namespace) attached {
+// attachByLibcni lets libcni attach an interface with host-local, and so write
+// its cache of results. host-local can be called without a main plugin.
+func (n network) attachByLibcni(t *testing.T, containerID, ifname string, ns *lab.Namespace) attached {
 	t.Helper()
 	conf := object{}
 	if err := json.Unmarshal(n.theirs().config, &conf); err != nil {
@@ -93,10 +93,10 @@ func (a attached) unnamed() line { return line{a.addr.String(), a.containerID, "
 
 func TestIDOnlyFilesAreCompletedFromLibcnisCache(t *testing.T) {
 	n := newNetwork(t, t.TempDir())
-	web := n.attach(t, "web", "eth0", testenv.Namespace(t, "web"))
+	web := n.attachByLibcni(t, "web", "eth0", testenv.Namespace(t, "web"))
 	twoNS := testenv.Namespace(t, "two")
-	eth0, net1 := n.attach(t, "two", "eth0", twoNS), n.attach(t, "two", "net1", twoNS)
-	gone := n.attach(t, "gone", "eth0", testenv.Namespace(t, "gone"))
+	eth0, net1 := n.attachByLibcni(t, "two", "eth0", twoNS), n.attachByLibcni(t, "two", "net1", twoNS)
+	gone := n.attachByLibcni(t, "gone", "eth0", testenv.Namespace(t, "gone"))
 	n.loseIfNames(t, web, eth0, net1, gone)
 	if err := gone.ns.Close(); err != nil { // the cache outlives a lost DEL
 		t.Fatal(err)
@@ -120,7 +120,7 @@ func TestIDOnlyFilesAreCompletedFromLibcnisCache(t *testing.T) {
 func TestWithoutAWitnessTheInterfacesOfOneContainerStayApart(t *testing.T) {
 	n := newNetwork(t, t.TempDir())
 	ns := testenv.Namespace(t, "two")
-	eth0, net1 := n.attach(t, "two", "eth0", ns), n.attach(t, "two", "net1", ns)
+	eth0, net1 := n.attachByLibcni(t, "two", "eth0", ns), n.attachByLibcni(t, "two", "net1", ns)
 	n.loseIfNames(t, eth0, net1)
 	n.cacheDir = filepath.Join(t.TempDir(), "nowhere")
 
@@ -148,9 +148,9 @@ func TestANewNetworkIsBornWithWhatLibcnisCacheKnows(t *testing.T) {
 	for _, target := range []string{noTarget, expand, switched, contract} {
 		t.Run("target "+target, func(t *testing.T) {
 			n := newNetwork(t, t.TempDir())
-			web := n.attach(t, "web", "eth0", testenv.Namespace(t, "web"))
-			gone := n.attach(t, "gone", "eth0", testenv.Namespace(t, "gone"))
-			db := n.attach(t, "db", "eth0", testenv.Namespace(t, "db"))
+			web := n.attachByLibcni(t, "web", "eth0", testenv.Namespace(t, "web"))
+			gone := n.attachByLibcni(t, "gone", "eth0", testenv.Namespace(t, "gone"))
+			db := n.attachByLibcni(t, "db", "eth0", testenv.Namespace(t, "db"))
 			if err := gone.ns.Close(); err != nil {
 				t.Fatal(err)
 			}

@@ -23,7 +23,7 @@ type found struct {
 	blocked, untilBoot []string
 }
 
-func id(ip, containerID, ifname string) line {
+func by(ip, containerID, ifname string) line {
 	return line{ip, containerID, ifname, "", "host-local"}
 }
 
@@ -35,21 +35,21 @@ var directories = map[string]found{
 			"10.97.0.2": "a\r\neth0", "10.97.0.9": "b\r\nnet1", "fd00:97::5": "a\r\neth0",
 			"last_reserved_ip.0": "10.97.0.9", "last_reserved_ip.1": "fd00:97::5", "lock": "",
 		},
-		want: []line{id("10.97.0.2", "a", "eth0"), id("10.97.0.9", "b", "net1"), id("fd00:97::5", "a", "eth0")},
+		want: []line{by("10.97.0.2", "a", "eth0"), by("10.97.0.9", "b", "net1"), by("fd00:97::5", "a", "eth0")},
 	},
 	"with a bare LF, as people write it": {
 		files: map[string]string{"10.97.0.2": "a\neth0\n", "10.97.0.3": "b\r\neth0\r\n", "lock": ""},
-		want:  []line{id("10.97.0.2", "a", "eth0"), id("10.97.0.3", "b", "eth0")},
+		want:  []line{by("10.97.0.2", "a", "eth0"), by("10.97.0.3", "b", "eth0")},
 	},
 	"of an old host-local, without interfaces": {
 		files: map[string]string{"10.97.0.2": "a", "10.97.0.3": "a\n", "fd00:97::5": "b", "last_reserved_ip.0": "10.97.0.3", "lock": ""},
-		want:  []line{id("10.97.0.2", "a", ""), id("10.97.0.3", "a", ""), id("fd00:97::5", "b", "")},
+		want:  []line{by("10.97.0.2", "a", ""), by("10.97.0.3", "a", ""), by("fd00:97::5", "b", "")},
 	},
 	"with files that name nobody": {
 		files: map[string]string{
 			"10.97.0.2": "", "10.97.0.3": "\r\n", "10.97.0.4": "\x00\x00\x00\x00", "10.97.0.5": "a\r\neth0", "10.97.0.6": "no container/id", "lock": "",
 		},
-		want:      []line{id("10.97.0.5", "a", "eth0")},
+		want:      []line{by("10.97.0.5", "a", "eth0")},
 		blocked:   []string{"10.97.0.2", "10.97.0.3", "10.97.0.4", "10.97.0.6"},
 		untilBoot: []string{"10.97.0.2", "10.97.0.3", "10.97.0.4", "10.97.0.6"},
 	},
@@ -57,37 +57,37 @@ var directories = map[string]found{
 		files: map[string]string{
 			"10.97.0.2": "a\r\neth0", "README": "b\r\neth0", "10.97.0.3.bak": "c\r\neth0", "10.97.0.300": "d\r\neth0", ".10.97.0.4.swp": "e", "lost+found/": "", "lock": "",
 		},
-		want: []line{id("10.97.0.2", "a", "eth0")},
+		want: []line{by("10.97.0.2", "a", "eth0")},
 	},
 	"with directories": {
 		files: map[string]string{
 			"10.97.0.3/": "", "10.97.0.3/10.97.0.4": "a\r\neth0", "backup/": "", "backup/10.97.0.2": "b\r\neth0", "10.97.0.5": "c\r\neth0", "lock": "",
 		},
-		want:    []line{id("10.97.0.5", "c", "eth0")},
+		want:    []line{by("10.97.0.5", "c", "eth0")},
 		blocked: []string{"10.97.0.3"},
 	},
 	"with names that host-local would not write": {
 		files: map[string]string{
 			"fd00:97:0::2": "a\r\neth0", "::ffff:10.97.0.2": "b\r\neth0", "10.97.0.3": "c\r\neth0", "lock": "",
 		},
-		want:    []line{id("10.97.0.3", "c", "eth0")},
+		want:    []line{by("10.97.0.3", "c", "eth0")},
 		blocked: []string{"10.97.0.2", "fd00:97::2"},
 	},
 	"with a bad cursor": {
 		files: map[string]string{"10.97.0.2": "a\r\neth0", "last_reserved_ip.0": "garbage", "last_reserved_ip.1": "", "last_reserved_ip.x": "10.97.0.7", "lock": ""},
-		want:  []line{id("10.97.0.2", "a", "eth0")},
+		want:  []line{by("10.97.0.2", "a", "eth0")},
 	},
 	"with a cursor outside": {
 		files: map[string]string{"10.97.0.2": "a\r\neth0", "last_reserved_ip.0": "192.0.2.7", "last_reserved_ip.1": "10.97.0.2", "lock": ""},
-		want:  []line{id("10.97.0.2", "a", "eth0")},
+		want:  []line{by("10.97.0.2", "a", "eth0")},
 	},
 	"with addresses outside today's ranges": {
 		files: map[string]string{"10.97.0.2": "a\r\neth0", "192.0.2.5": "b\r\neth0", "lock": ""},
-		want:  []line{id("10.97.0.2", "a", "eth0"), id("192.0.2.5", "b", "eth0")},
+		want:  []line{by("10.97.0.2", "a", "eth0"), by("192.0.2.5", "b", "eth0")},
 	},
 	"without a lock file": {
 		files: map[string]string{"10.97.0.2": "a\r\neth0", "last_reserved_ip.0": "10.97.0.2"},
-		want:  []line{id("10.97.0.2", "a", "eth0")},
+		want:  []line{by("10.97.0.2", "a", "eth0")},
 	},
 }
 

@@ -1,44 +1,12 @@
 package migration
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 
 	"github.com/bolt-local/bolt-local/e2e/lab"
 	"github.com/bolt-local/bolt-local/e2e/testenv"
 )
-
-// migrateStatus is the answer of `bolt-local migrate status --output json`, as
-// far as the tests read it.
-type migrateStatus struct {
-	Networks []struct {
-		Name     string `json:"name"`
-		Phase    string `json:"phase"`
-		Target   string `json:"target"`
-		WaitsFor string `json:"waitsFor"`
-	} `json:"networks"`
-}
-
-// waitsFor is why the next step of the network is not taken.
-func (n network) waitsFor(t *testing.T) string {
-	t.Helper()
-	out, err := lab.Tool(t.Context(), n.boltLocal, "migrate", "status", "--output", "json", "--data-dir", n.dataDir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var s migrateStatus
-	if err := json.Unmarshal(out, &s); err != nil {
-		t.Fatalf("decoding %s: %v", out, err)
-	}
-	for _, one := range s.Networks {
-		if one.Name == n.name {
-			return one.WaitsFor
-		}
-	}
-	t.Errorf("migrate status does not name network %s: %s", n.name, out)
-	return ""
-}
 
 // A directory that is mounted, as into a container, cannot be renamed.
 func TestTheStepToContractWaitsWhereTheDirectoryIsAMountPoint(t *testing.T) {

@@ -21,7 +21,7 @@ func TestACallInAnotherBootIDsViewFreesNoneOfTheLiving(t *testing.T) {
 			ours := n.ours(target)
 			pods := held{}
 			if target != contract {
-				old := n.attach(t, "old", "eth0", testenv.Namespace(t, "old"))
+				old := n.attachByLibcni(t, "old", "eth0", testenv.Namespace(t, "old"))
 				pods["old"] = old.addr
 			}
 			for _, id := range []string{"web", "db"} {

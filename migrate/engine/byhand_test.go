@@ -141,3 +141,20 @@ func TestAForcedStepBackStaysUntilAnAdd(t *testing.T) {
 		n.wantPhase(engine.Expand)
 	})
 }
+
+// In legacy nobody knows of which boot an entry is.
+func TestAStepToLegacyLeavesNobodyOfAnEarlierBoot(t *testing.T) {
+	onPairs(t, func(t *testing.T, n *node) {
+		n.target = engine.Expand
+		n.mustAdd("a", "10.0.0.3")
+		n.target = ""
+		n.mustAdd("a")
+		n.reboot()
+		if err := n.step(-1, false); err != nil {
+			t.Fatal(err)
+		}
+		n.wantPhase(engine.Legacy)
+		n.wantHeld("the old form", entries(n.look()), map[string]string{})
+		n.wantHeld("the view", n.view().held(), map[string]string{})
+	})
+}

@@ -68,11 +68,4 @@ func (r *randomModel) byHand(by, kill int) {
 	if err != nil && !errors.Is(err, errKilled) && !errors.Is(err, engine.ErrStep) && !errors.Is(err, engine.ErrUnknown) {
 		r.Fatalf("the step by %d: %v", by, err)
 	}
-	// A boot that only an operator has seen yet frees nothing, and in legacy
-	// nobody knows of which boot an entry is.
-	if v := r.view(); v.Progress.Phase == engine.Legacy {
-		for _, e := range v.Old.Entries {
-			r.may[e.Holder.ContainerID] = true
-		}
-	}
 }
