@@ -14,13 +14,12 @@ tool (
 require (
 	github.com/containernetworking/cni v1.3.1
 	github.com/containernetworking/plugins v1.10.0
+	go.etcd.io/bbolt v1.5.0
 	golang.org/x/net v0.59.0
+	pgregory.net/rapid v1.3.0
 )
 
-require (
-	github.com/gofrs/flock v0.13.2 // indirect
-	go.etcd.io/bbolt v1.5.0 // indirect
-)
+require github.com/gofrs/flock v0.13.2 // indirect
 
 require (
 	github.com/alexflint/go-filemutex v1.3.0 // indirect

@@ -120,7 +120,7 @@ func (a *allocator) grantFrom(from pool, wanted netip.Addr, held []record.Alloca
 func (a *allocator) choose(from pool, wanted netip.Addr, held []record.Allocation) (record.Allocation, bool) {
 	if wanted.IsValid() {
 		i := slices.IndexFunc(held, func(h record.Allocation) bool { return h.Addr == wanted })
-		if i < 0 {
+		if i < 0 || (a.plugin.Stale(a.tx.Epoch(), held[i]) && a.holdsNow(held)) {
 			return record.Allocation{}, false
 		}
 		return held[i], true
@@ -136,6 +136,12 @@ func (a *allocator) choose(from pool, wanted netip.Addr, held []record.Allocatio
 		}
 	}
 	return record.Allocation{}, false
+}
+
+// holdsNow tells whether one of held is of this boot: it stands in the way of
+// one that was held in an earlier.
+func (a *allocator) holdsNow(held []record.Allocation) bool {
+	return slices.ContainsFunc(held, func(h record.Allocation) bool { return !a.plugin.Stale(a.tx.Epoch(), h) })
 }
 
 // renew keeps an address that the attachment holds. What the ADD tells anew of

@@ -169,3 +169,17 @@ func TestTheFirstCallMayBeTheDELOfHostLocalsPod(t *testing.T) {
 		t.Errorf("held: %v", held)
 	}
 }
+
+// host-local gave it another address in this boot: the one of an earlier boot is
+// no second one.
+func TestAnAddressOfAnEarlierBootIsNotHeldBesideAnother(t *testing.T) {
+	n := newNode(t.TempDir())
+	n.hostLocal(t, map[string]string{"10.0.0.9": "x\r\neth0"})
+	mustAdd(t, n, "a", conf(net24), "10.0.0.2")
+	n.boot++
+	mustAdd(t, n, "b", conf(net24))
+	n.hostLocal(t, map[string]string{"10.0.0.8": "a\r\neth0"})
+	_, err := n.add("a", with(conf(net24), "args", map[string]any{"cni": map[string]any{"ips": []string{"10.0.0.2"}}}))
+	wantCode(t, err, ipam.CodeHoldsAnother, "10.0.0.8")
+	mustAdd(t, n, "a", conf(net24), "10.0.0.8")
+}

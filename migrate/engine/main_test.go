@@ -8,7 +8,7 @@ import (
 
 // quickChecks is how many sequences the random test runs where the command line
 // does not say (-rapid.checks). Each opens real files at every step.
-const quickChecks = "12"
+const quickChecks = "8"
 
 // everything is for a run without haste: what the quick run takes in turns it
 // takes in all combinations.

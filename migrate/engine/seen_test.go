@@ -44,6 +44,22 @@ func (n *node) view() seen {
 	return s
 }
 
+// progress is where the migration stands, as a reading call sees it.
+func (n *node) progress() engine.Progress {
+	n.Helper()
+	var p engine.Progress
+	err := n.pair.New.Read(func(tx form.New) error {
+		return n.engine().View(tx, n.engineCall(nil), func(v engine.View) error {
+			p = v.Progress
+			return nil
+		})
+	})
+	if err != nil {
+		n.Fatalf("View failed: %v", err)
+	}
+	return p
+}
+
 type reader interface {
 	Epoch() uint64
 	Each(func(record.Allocation) error) error
@@ -167,7 +183,7 @@ func (n *node) wantBoth(want map[string]string, previous ...map[string]string) {
 
 func (n *node) wantPhase(want engine.Phase) {
 	n.Helper()
-	if got := n.view().Progress; got.Phase != want {
+	if got := n.progress(); got.Phase != want {
 		n.Errorf("the phase is %q, want %q; waits: %q", got.Phase, want, got.Waits)
 	}
 }

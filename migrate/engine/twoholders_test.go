@@ -141,7 +141,7 @@ func TestTwoHoldersOfAnEarlierBootHoldNothing(t *testing.T) {
 
 func (n *node) wantWaits(word string) {
 	n.Helper()
-	got := n.view().Progress.Waits
+	got := n.progress().Waits
 	if (word == "") != (got == "") || !strings.Contains(got, word) {
 		n.Errorf("it waits for %q, want %q", got, word)
 	}

@@ -71,7 +71,7 @@ func (w *walker) reach(target engine.Phase) {
 		}
 		w.phase = next
 		w.took(resident, addr)
-		got := w.view().Progress
+		got := w.progress()
 		if got.Phase != next || (got.Waits != "") != waits {
 			w.Fatalf("%v: phase %q, waits %q; want %q, waits: %t", w.trail, got.Phase, got.Waits, next, waits)
 		}

@@ -10,7 +10,8 @@ import (
 )
 
 // Entry is one address and one holder of it, as a form has them. The holder's
-// Mark tells this entry from another of the same content.
+// Mark tells this entry from another of the same content, and is not used again,
+// also by a new form in the same place.
 type Entry struct {
 	Addr   netip.Addr
 	Holder record.Holder
