@@ -46,9 +46,7 @@ func (n *node) expect(before state, d directory, w write) (after state, code uin
 		s.held = imported(d, s.now(n.boot))
 	case mirrored(s.phase):
 		s.held = n.merge(s, d, epoch)
-		if w.runtime && s.forgot != s.epoch {
-			n.forget(&s)
-		}
+		n.forget(&s)
 	}
 	at := s.phase // in which the verb is done: a swap comes after it
 	if !born {
@@ -101,9 +99,12 @@ func settled(s state, d directory, w write) engine.Phase {
 	return phase
 }
 
-// forget takes the files of earlier boots away.
+// forget takes the files of earlier boots away, once in each boot.
 func (n *node) forget(s *state) {
-	s.forgot = s.epoch
+	if s.forgot == s.now(n.boot) {
+		return
+	}
+	s.forgot = s.now(n.boot)
 	for addr, a := range s.held {
 		if n.stale(*s, a) {
 			a.holders = slices.Clone(a.holders)
@@ -155,16 +156,12 @@ func (n *node) step(s *state, w write, epoch uint64) bool {
 	return true
 }
 
-// left is what files tell of what is held: those of this boot, and those of
-// earlier ones that are still there.
+// left is what files tell of what is held.
 func (n *node) left(s state) holdings {
 	held := holdings{}
-	for addr, a := range s.held {
-		i := slices.IndexFunc(a.holders, func(h holding) bool { return h.mark != "" })
-		if i >= 0 || !n.stale(s, a) {
-			h := a.holders[max(i, 0)]
-			held[addr] = allocation{s.now(n.boot), []holding{{Attachment: h.Attachment, theirs: true, mark: h.mark}}}
-		}
+	for addr, a := range n.living(s, s.held) {
+		h := a.holders[0]
+		held[addr] = allocation{s.now(n.boot), []holding{{Attachment: h.Attachment, theirs: true, mark: h.mark}}}
 	}
 	return held
 }

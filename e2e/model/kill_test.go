@@ -15,7 +15,8 @@ import (
 )
 
 // kill runs call and ends it at the nth failpoint that it passes, as SIGKILL
-// would there. It returns the name of that point, "" where call came to its end
+// would there: the deferred functions that still run unlock and close, as the
+// kernel would. It returns the name of that point, "" where call came to its end
 // before.
 func (n *node) kill(nth int, call func()) (point string) {
 	failpoint.Hook = func(name string) {

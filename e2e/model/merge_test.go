@@ -18,8 +18,8 @@ func effective(s state, d directory) engine.Phase {
 		return engine.Switch
 	case s.phase == engine.Contract && s.pending == engine.Switch && d.tombstone == "":
 		return engine.Switch // opened, and wiped since
-	case s.pending == engine.Contract && !d.holds() && (d.tombstone != "" || d.place != s.place):
-		return engine.Contract // shut, and the tombstone may have been removed since
+	case s.pending == engine.Contract && !d.holds():
+		return engine.Contract // nothing is as good as the tombstone, which is put there
 	}
 	return s.phase
 }

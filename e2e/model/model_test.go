@@ -132,7 +132,7 @@ func (m *model) ended(t *rapid.T, w write, want state) {
 		t.Fatalf("in host-local's directory: %q", d.junk)
 	}
 	if mirrored(phase) {
-		m.inStep(t, w, d)
+		m.inStep(t, d)
 	}
 	if phase == engine.Contract {
 		m.shut(t, d)
@@ -156,14 +156,14 @@ func (m *model) reread(t *rapid.T) {
 
 // inStep: the files name those who live, in host-local's bytes, and each record
 // knows its file.
-func (m *model) inStep(t *rapid.T, w write, d directory) {
+func (m *model) inStep(t *rapid.T, d directory) {
 	t.Helper()
 	for addr, f := range d.files {
 		a := m.stored.held[addr]
 		if !marked(a, f) || f.content != content(holder(f.content)) {
 			t.Fatalf("the file of %s has %q, mark %s; stored: %+v", addr, f.content, f.mark, a)
 		}
-		if w.runtime && m.stale(m.stored, a) {
+		if m.stale(m.stored, a) {
 			t.Fatalf("the file of %s is of an earlier boot", addr)
 		}
 	}
