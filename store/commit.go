@@ -5,40 +5,11 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"time"
 
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/bolt-local/bolt-local/internal/failpoint"
 )
-
-// initialize fills a new checkpoint.
-func (s *Store) initialize(tx *bolt.Tx) (Format, error) {
-	id, err := newID()
-	if err != nil {
-		return Format{}, err
-	}
-	f := Format{
-		Schema:       Schema,
-		OldestWriter: Schema,
-		Writer:       s.opts.Writer,
-		Created:      time.Now().UTC().Truncate(time.Second),
-		ID:           id,
-	}
-	doc, err := f.encode()
-	if err != nil {
-		return Format{}, err
-	}
-	t := &Tx{store: s, bolt: tx}
-	if err := t.put([]string{bucketMeta}, []byte(keyFormat), doc); err != nil {
-		return Format{}, err
-	}
-	if err := t.putStamp(); err != nil {
-		return Format{}, err
-	}
-	_, err = tx.CreateBucket([]byte(bucketNetworks))
-	return f, err
-}
 
 func (t *Tx) putStamp() error {
 	return t.put([]string{bucketMeta, bucketStamp}, []byte(keyStampSchema1), uint64Bytes(uint64(t.bolt.ID())))
@@ -96,9 +67,16 @@ func (s *Store) tellJournal(db *bolt.DB, t *Tx, op Op, j journalState, id uint64
 	} else {
 		err = db.View(func(tx *bolt.Tx) error { return replaceJournal(s.dir, tx, header) })
 	}
+	s.toldAnew(err)
+}
+
+// toldAnew is for a journal whose writing ended with err: one that is behind the
+// truth is worse than none.
+func (s *Store) toldAnew(err error) {
 	if err == nil {
 		return
 	}
+	path := s.file(JournalFile)
 	if rmErr := os.Remove(path); rmErr != nil && !errors.Is(rmErr, fs.ErrNotExist) {
 		err = errors.Join(err, rmErr)
 	}

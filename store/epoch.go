@@ -85,6 +85,9 @@ func (t *Tx) beginEpoch(bootID string) error {
 		if err := t.put([]string{bucketMeta, bucketEpochs}, []byte(bootID), uint64Bytes(t.epochs.newest)); err != nil {
 			return err
 		}
+		if err := t.dropLosses(func(l Loss) bool { return l.Epoch < t.epochs.newest }); err != nil {
+			return err // what was missing is not alive any more
+		}
 	}
 	t.epoch = t.epochs.current(bootID)
 	if t.epoch == 0 {

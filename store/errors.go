@@ -14,6 +14,10 @@ var (
 	// by another program.
 	ErrDamaged = errors.New("the checkpoint is damaged")
 
+	// ErrLost: a damaged checkpoint had allocations of this boot that are missing
+	// now. See Loss.
+	ErrLost = errors.New("allocations were lost with a damaged checkpoint")
+
 	// ErrFormat: the checkpoint is of a schema that this version must not
 	// write, or its format is not readable.
 	ErrFormat = errors.New("the checkpoint's format is not one this version may write")

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -61,13 +60,7 @@ func TestWhatIsLeftAtEachFailpointIsCarriedOn(t *testing.T) {
 		n := newNode(t)
 		c.before(n)
 		left := map[string]string{} // point -> copy of the data directory
-		points(t, func(name string) {
-			dir := filepath.Join(t.TempDir(), "data")
-			if err := os.CopyFS(dir, os.DirFS(n.dir)); err != nil {
-				t.Fatal(err)
-			}
-			left[name] = dir
-		}, func() { c.fn(n) })
+		points(t, func(name string) { left[name] = copyDir(t, n.dir) }, func() { c.fn(n) })
 		if len(left) < 4 {
 			t.Errorf("%s passes %d points", c.name, len(left))
 		}

@@ -27,7 +27,8 @@ type journalHeader struct {
 }
 
 type journalEntry struct {
-	Verb    string   `json:"verb"` // "snapshot" for a part of the whole content
+	Verb    string   `json:"verb"` // see below for the lines of a snapshot
+	Keys    int      `json:"keys,omitempty"`
 	Changes []change `json:"changes"`
 }
 
@@ -40,7 +41,11 @@ type change struct {
 
 const (
 	journalFormat = 1
-	verbSnapshot  = "snapshot"
+
+	// A journal begins with the whole content as of the id in its first line: a
+	// part in each line, and a last line with the number of keys in all of them.
+	verbSnapshot    = "snapshot"
+	verbSnapshotEnd = "snapshot-end"
 
 	// A journal is written anew past this many bytes, and past so many times
 	// the bytes in use in the checkpoint.
@@ -169,7 +174,11 @@ func tailTx(tail []byte) uint64 {
 // would escape.
 func (e journalEntry) encode() []byte {
 	b := append(make([]byte, 0, 1024), `{"verb":"`...)
-	b = append(append(b, e.Verb...), `","changes":[`...)
+	b = append(append(b, e.Verb...), '"')
+	if e.Keys > 0 {
+		b = strconv.AppendInt(append(b, `,"keys":`...), int64(e.Keys), 10)
+	}
+	b = append(b, `,"changes":[`...)
 	for i, c := range e.Changes {
 		if i > 0 {
 			b = append(b, ',')

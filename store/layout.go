@@ -30,6 +30,7 @@ const (
 	bucketStamp      = "stamp"
 	bucketUnnumbered = "unnumbered"
 	keyFormat        = "format"
+	bucketDamage     = "damage"
 	keyCommit        = "commit"
 	keyStampSchema1  = "1"
 
@@ -39,6 +40,7 @@ const (
 	bucketCursors     = "cursors"
 	keyRanges         = "ranges"
 	keyMigration      = "migration"
+	keyLost           = "lost" // in meta too
 )
 
 const addrLen = 16

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/netip"
-	"slices"
 
 	"github.com/bolt-local/bolt-local/store/record"
 )
@@ -78,16 +77,14 @@ func (n *Network) number(addr netip.Addr, was, is bool) error {
 func (n *Network) SetCursor(set record.RangeSet, addr netip.Addr) error {
 	path, key := n.path(bucketCursors), cursorKey(set)
 	if b := n.tx.bucket(path); b != nil && b.Get(key) == nil {
-		var keys [][]byte
-		_ = b.ForEach(func(k, _ []byte) error {
-			keys = append(keys, slices.Clone(k))
+		keys := 0
+		_ = b.ForEach(func(_, _ []byte) error {
+			keys++
 			return nil
 		})
-		if len(keys) >= maxCursors {
-			for _, k := range keys {
-				if err := n.tx.remove(path, k); err != nil {
-					return err
-				}
+		if keys >= maxCursors {
+			if err := n.tx.removeAll(path, b); err != nil {
+				return err
 			}
 		}
 	}

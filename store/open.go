@@ -11,8 +11,6 @@ import (
 	bolt "go.etcd.io/bbolt"
 	berrors "go.etcd.io/bbolt/errors"
 	"golang.org/x/sys/unix"
-
-	"github.com/bolt-local/bolt-local/internal/failpoint"
 )
 
 // boltFile is an open checkpoint.
@@ -78,59 +76,6 @@ func (b boltFile) abandon() {
 func crashed(err error) bool {
 	var c *crash
 	return errors.As(err, &c)
-}
-
-// create makes a new checkpoint, whole or not at all: written beside, synced,
-// renamed, and the directory synced. The caller holds the lock.
-func (s *Store) create(bootID string) (err error) {
-	tmp := s.file(newCheckpointFile)
-	defer func() {
-		if err != nil {
-			_ = os.Remove(tmp)
-			err = fmt.Errorf("creating %s: %w", s.Path(), noSpace(err))
-		}
-	}()
-	// A witness of a checkpoint that an earlier boot lost would disown this one.
-	if err := os.Truncate(s.file(LockFile), 0); err != nil {
-		return err
-	}
-	// A creator that was killed may have left one.
-	if err := os.Remove(tmp); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	db, err := bolt.Open(tmp, 0o600, &bolt.Options{
-		FreelistType: bolt.FreelistArrayType,
-		OpenFile: func(name string, flag int, perm os.FileMode) (*os.File, error) {
-			return os.OpenFile(name, flag|os.O_EXCL|unix.O_NOFOLLOW, perm)
-		},
-	})
-	if err != nil {
-		return err
-	}
-	first := witness{BootID: bootID}
-	err = db.Update(func(tx *bolt.Tx) error {
-		f, err := s.initialize(tx)
-		first.Checkpoint, first.Tx = f.ID, uint64(tx.ID())
-		return err
-	})
-	if err := errors.Join(err, db.Close()); err != nil {
-		return err
-	}
-	if err := os.Chmod(tmp, 0o600); err != nil { // whatever the umask
-		return err
-	}
-	if err := s.makeDeferred(); err != nil {
-		return err
-	}
-	if err := os.Rename(tmp, s.Path()); err != nil {
-		return err
-	}
-	failpoint.Hit("store.created")
-	if err := syncDir(s.dir); err != nil {
-		return err
-	}
-	// While there is room: on a full disk later ones can only be in place.
-	return writeWitness(s.file(LockFile), first)
 }
 
 func (s *Store) makeDeferred() error {

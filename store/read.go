@@ -40,39 +40,50 @@ func (s *Store) read(fn func(*Tx) error) error {
 		return err
 		// Without a lock file nobody writes, or nobody ever has.
 	}
-	return s.view(bootID, deadline, nil, fn)
+	return s.view(viewing{bootID: bootID, deadline: deadline}, fn)
+}
+
+// viewing is how the checkpoint is opened for reading.
+type viewing struct {
+	bootID   string
+	deadline time.Time
+	readOnly error // what a write gets, ErrReadOnly where nil
+	whole    bool  // look at all pages, however many
 }
 
 // view opens the checkpoint for reading. The caller holds the lock, if there
-// is one. readOnly is what a write then gets.
-func (s *Store) view(bootID string, deadline time.Time, readOnly error, fn func(*Tx) error) error {
-	if readOnly == nil {
-		readOnly = ErrReadOnly
+// is one.
+func (s *Store) view(v viewing, fn func(*Tx) error) error {
+	if v.readOnly == nil {
+		v.readOnly = ErrReadOnly
 	}
-	p, err := s.inspectFile(false)
+	p, err := s.inspectFile(false, v.whole)
 	if errors.Is(err, fs.ErrNotExist) {
-		if err := s.lost(bootID); err != nil {
+		if err := s.lost(v.bootID); err != nil {
 			return err
 		}
-		return fn(&Tx{store: s, readOnly: readOnly})
+		return fn(&Tx{store: s, readOnly: v.readOnly})
 	}
 	if err != nil {
 		return fmt.Errorf("reading the checkpoint: %w", err)
 	}
-	db, err := openBolt(s.Path(), true, deadline)
+	return s.viewBolt(s.Path(), v.deadline, func(tx *bolt.Tx) error {
+		t, err := s.begin(tx, v.bootID)
+		if err == nil {
+			_, err = s.checkOpen(t, v.bootID, p.tx)
+		}
+		t.problem, t.readOnly = err, v.readOnly
+		return fn(t)
+	})
+}
+
+// viewBolt opens a checkpoint file that was inspected.
+func (s *Store) viewBolt(path string, deadline time.Time, fn func(*bolt.Tx) error) error {
+	db, err := openBolt(path, true, deadline)
 	if err != nil {
 		return err
 	}
-	err = guard(s.Path(), func() error {
-		return db.View(func(tx *bolt.Tx) error {
-			t, err := s.begin(tx, bootID)
-			if err == nil {
-				_, err = s.checkOpen(t, bootID, p.tx)
-			}
-			t.problem, t.readOnly = err, readOnly
-			return fn(t)
-		})
-	})
+	err = guard(path, func() error { return db.View(fn) })
 	s.closeAfter(db, err)
 	return err
 }

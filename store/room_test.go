@@ -218,7 +218,7 @@ func TestTheFirstAddOnAFullDiskLeavesANodeThatWorks(t *testing.T) {
 // bytes.
 func (n *node) trim() int64 {
 	n.t.Helper()
-	p, err := n.inspectFile(false)
+	p, err := n.inspectFile(false, false)
 	if err != nil {
 		n.t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 
 	"github.com/bolt-local/bolt-local/store/crc32c"
@@ -21,6 +22,23 @@ func documentSum(network, key string, doc []byte) uint32 {
 	return crc32c.Sum([]byte(network+"\x00"+key+"\x00"), doc)
 }
 
+// sealed puts the checksum before a document. A key in the bucket meta has the
+// network "".
+func sealed(network, key string, doc []byte) []byte {
+	value := binary.BigEndian.AppendUint32(make([]byte, 0, sumLen+len(doc)), documentSum(network, key, doc))
+	return append(value, doc...)
+}
+
+var errSeal = errors.New("wrong checksum")
+
+// unseal returns the document in a value, as a part of it.
+func unseal(network, key string, value []byte) ([]byte, error) {
+	if len(value) < sumLen || binary.BigEndian.Uint32(value) != documentSum(network, key, value[sumLen:]) {
+		return nil, errSeal
+	}
+	return value[sumLen:], nil
+}
+
 // sealed returns the document stored under key, nil where there is none. It is
 // valid until the transaction writes or ends.
 func (n *Network) sealed(key string) ([]byte, error) {
@@ -32,16 +50,16 @@ func (n *Network) sealed(key string) ([]byte, error) {
 	if value == nil {
 		return nil, nil
 	}
-	if len(value) < sumLen || binary.BigEndian.Uint32(value) != documentSum(n.name, key, value[sumLen:]) {
-		return nil, n.damaged(fmt.Errorf("the %s: wrong checksum", key))
+	doc, err := unseal(n.name, key, value)
+	if err != nil {
+		return nil, n.damaged(fmt.Errorf("the %s: %w", key, err))
 	}
-	return value[sumLen:], nil
+	return doc, nil
 }
 
 // seal stores a document under key, where it differs from the one there.
 func (n *Network) seal(key string, doc []byte) error {
-	value := binary.BigEndian.AppendUint32(nil, documentSum(n.name, key, doc))
-	value = append(value, doc...)
+	value := sealed(n.name, key, doc)
 	path := []string{bucketNetworks, n.name}
 	if b := n.tx.bucket(path); b != nil && bytes.Equal(b.Get([]byte(key)), value) {
 		return nil

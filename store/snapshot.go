@@ -48,7 +48,7 @@ func replaceJournal(dir string, tx *bolt.Tx, h journalHeader) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := s.flush(); err != nil {
+	if err := s.end(); err != nil {
 		return err
 	}
 	if err := w.Flush(); err != nil {
@@ -63,6 +63,7 @@ func replaceJournal(dir string, tx *bolt.Tx, h journalHeader) (err error) {
 type snapshotWriter struct {
 	w     *bufio.Writer
 	tx    uint64
+	keys  int
 	batch []change
 }
 
@@ -83,8 +84,19 @@ func (s *snapshotWriter) flush() error {
 	if len(s.batch) == 0 {
 		return nil
 	}
+	s.keys += len(s.batch)
 	doc := journalEntry{Verb: verbSnapshot, Changes: s.batch}.encode()
 	s.batch = s.batch[:0]
 	_, err := s.w.Write(journalLine(doc, s.tx))
+	return err
+}
+
+// end writes what is left, and the line that tells a snapshot that was cut from
+// a whole one.
+func (s *snapshotWriter) end() error {
+	if err := s.flush(); err != nil {
+		return err
+	}
+	_, err := s.w.Write(journalLine(journalEntry{Verb: verbSnapshotEnd, Keys: s.keys}.encode(), s.tx))
 	return err
 }

@@ -31,7 +31,7 @@ func (s *Store) Update(op Op, fn func(*Tx) error) error {
 	}
 	defer l.Unlock()
 
-	p, err := s.inspectFile(true)
+	p, err := s.inspectFile(true, false)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err := s.lost(bootID); err != nil || !op.Creates {
 			return err
@@ -39,11 +39,11 @@ func (s *Store) Update(op Op, fn func(*Tx) error) error {
 		if err := s.create(bootID); err != nil {
 			return err
 		}
-		p, err = s.inspectFile(true)
+		p, err = s.inspectFile(true, false)
 	}
 	switch {
 	case readOnlyError(err) && !op.Creates:
-		return op.done(s.view(bootID, deadline, refusal(err), believed(fn)))
+		return op.done(s.view(viewing{bootID: bootID, deadline: deadline, readOnly: refusal(err)}, believed(fn)))
 	case err != nil:
 		return fmt.Errorf("opening the checkpoint: %w", err)
 	}
@@ -83,7 +83,7 @@ func (s *Store) updateReadOnly(op Op, bootID string, deadline time.Time, why err
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
-	return op.done(s.view(bootID, deadline, refusal(why), believed(fn)))
+	return op.done(s.view(viewing{bootID: bootID, deadline: deadline, readOnly: refusal(why)}, believed(fn)))
 }
 
 func refusal(err error) error { return fmt.Errorf("%w: %w", ErrReadOnly, err) }

@@ -1,0 +1,143 @@
+package store
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// content is a bucket in memory: its keys, and the buckets in it.
+type content struct {
+	values  map[string][]byte
+	buckets map[string]*content
+}
+
+func newContent() *content {
+	return &content{values: map[string][]byte{}, buckets: map[string]*content{}}
+}
+
+// at returns the bucket at path, nil where there is none.
+func (c *content) at(path ...string) *content {
+	for _, name := range path {
+		if c == nil {
+			return nil
+		}
+		c = c.buckets[name]
+	}
+	return c
+}
+
+// make returns the bucket at path, with all that is missing on the way.
+func (c *content) make(path ...string) *content {
+	for _, name := range path {
+		next := c.buckets[name]
+		if next == nil {
+			next = newContent()
+			c.buckets[name] = next
+		}
+		c = next
+	}
+	return c
+}
+
+// get returns a value, nil where there is none.
+func (c *content) get(path []string, key string) []byte {
+	if b := c.at(path...); b != nil {
+		return b.values[key]
+	}
+	return nil
+}
+
+func (c *content) put(path []string, key string, value []byte) {
+	c.make(path...).values[key] = value
+}
+
+// apply makes a change as the journal tells it. It keeps parts of it.
+func (c *content) apply(ch change) {
+	if ch.Value != nil {
+		c.put(ch.Path, string(ch.Key), ch.Value)
+	} else if b := c.at(ch.Path...); b != nil {
+		delete(b.values, string(ch.Key))
+	}
+}
+
+// fill writes c into an empty transaction.
+func (c *content) fill(tx *bolt.Tx) error {
+	for _, name := range slices.Sorted(maps.Keys(c.buckets)) {
+		b, err := tx.CreateBucket([]byte(name))
+		if err == nil {
+			err = c.buckets[name].fillBucket(b)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *content) fillBucket(b *bolt.Bucket) error {
+	for _, key := range slices.Sorted(maps.Keys(c.values)) {
+		if err := b.Put([]byte(key), c.values[key]); err != nil {
+			return err
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.buckets)) {
+		inner, err := b.CreateBucket([]byte(name))
+		if err == nil {
+			err = c.buckets[name].fillBucket(inner)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readContent copies all that a transaction sees.
+func readContent(tx *bolt.Tx) (*content, error) {
+	c := newContent()
+	err := tx.ForEach(func(name []byte, b *bolt.Bucket) error {
+		return c.make(string(name)).read(b)
+	})
+	return c, err
+}
+
+func (c *content) read(b *bolt.Bucket) error {
+	return b.ForEach(func(k, v []byte) error {
+		if v == nil {
+			return c.make(string(k)).read(b.Bucket(k))
+		}
+		c.values[string(k)] = bytes.Clone(v)
+		return nil
+	})
+}
+
+// newestEpoch and newestBoot are those of meta/epochs, zero where it has none.
+func (c *content) newestEpoch() uint64 { n, _ := c.newest(); return n }
+
+func (c *content) newestBoot() string { _, boot := c.newest(); return boot }
+
+func (c *content) newest() (n uint64, boot string) {
+	b := c.at(bucketMeta, bucketEpochs)
+	if b == nil {
+		return 0, ""
+	}
+	for id, value := range b.values {
+		if m, err := bytesUint64(value); err == nil && m > n {
+			n, boot = m, id
+		}
+	}
+	return n, boot
+}
+
+// beginEpoch gives a boot id that was never seen its number, and returns the
+// current one.
+func (c *content) beginEpoch(bootID string) uint64 {
+	epochs := c.make(bucketMeta, bucketEpochs)
+	if _, seen := epochs.values[bootID]; !seen && bootID != "" {
+		epochs.values[bootID] = uint64Bytes(c.newestEpoch() + 1)
+	}
+	return c.newestEpoch()
+}

@@ -1,0 +1,111 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+	"golang.org/x/sys/unix"
+
+	"github.com/bolt-local/bolt-local/internal/failpoint"
+)
+
+// create makes a new checkpoint, whole or not at all: written beside, synced,
+// renamed, and the directory synced. The caller holds the lock.
+func (s *Store) create(bootID string) error {
+	first, err := s.createFile(bootID)
+	if err != nil {
+		return fmt.Errorf("creating %s: %w", s.Path(), noSpace(err))
+	}
+	// While there is room: on a full disk later ones can only be in place.
+	return writeWitness(s.file(LockFile), first)
+}
+
+func (s *Store) createFile(bootID string) (first witness, err error) {
+	// A witness of a checkpoint that an earlier boot lost would disown this one.
+	if err := os.Truncate(s.file(LockFile), 0); err != nil {
+		return first, err
+	}
+	first, err = s.writeNew(bootID, newContent())
+	if err != nil {
+		return first, err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(s.file(newCheckpointFile))
+		}
+	}()
+	if err := s.makeDeferred(); err != nil {
+		return first, err
+	}
+	if err := os.Rename(s.file(newCheckpointFile), s.Path()); err != nil {
+		return first, err
+	}
+	failpoint.Hit("store.created")
+	return first, syncDir(s.dir)
+}
+
+// writeNew writes a checkpoint with content beside the one in use, durable and
+// whole or not at all. It gets an id of its own. The witness returned is the one
+// to be written once it is in its place.
+func (s *Store) writeNew(bootID string, c *content) (first witness, err error) {
+	tmp := s.file(newCheckpointFile)
+	// A creator that was killed may have left one.
+	if err := os.Remove(tmp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return first, err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(tmp)
+		}
+	}()
+	db, err := bolt.Open(tmp, 0o600, &bolt.Options{
+		FreelistType: bolt.FreelistArrayType,
+		OpenFile: func(name string, flag int, perm os.FileMode) (*os.File, error) {
+			return os.OpenFile(name, flag|os.O_EXCL|unix.O_NOFOLLOW, perm)
+		},
+	})
+	if err != nil {
+		return first, err
+	}
+	first.BootID = bootID
+	err = db.Update(func(tx *bolt.Tx) error {
+		first.Checkpoint, err = s.initialize(tx, c)
+		first.Tx = uint64(tx.ID())
+		return err
+	})
+	if err := errors.Join(err, db.Close()); err != nil {
+		return first, err
+	}
+	return first, os.Chmod(tmp, 0o600) // whatever the umask
+}
+
+// initialize fills a new checkpoint, and returns its id. content may be that of
+// another one, which it replaces.
+func (s *Store) initialize(tx *bolt.Tx, c *content) (id string, err error) {
+	f := Format{Schema: Schema, OldestWriter: Schema}
+	if doc := c.get([]string{bucketMeta}, keyFormat); doc != nil {
+		if f, err = parseFormat(doc); err == nil {
+			err = f.mayWrite()
+		}
+		if err != nil {
+			return "", err
+		}
+		f.Replaces = f.ID
+	}
+	if f.ID, err = newID(); err != nil {
+		return "", err
+	}
+	f.Writer, f.Created = s.opts.Writer, time.Now().UTC().Truncate(time.Second)
+	doc, err := f.encode()
+	if err != nil {
+		return "", err
+	}
+	c.put([]string{bucketMeta}, keyFormat, doc)
+	c.put([]string{bucketMeta, bucketStamp}, keyStampSchema1, uint64Bytes(uint64(tx.ID())))
+	c.make(bucketNetworks)
+	return f.ID, c.fill(tx)
+}

@@ -1,0 +1,198 @@
+package store
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// Source is what a checkpoint was made whole from.
+type Source string
+
+// The sources, as they stand on disk and in `status`.
+const (
+	SourceJournal Source = "journal"  // of this boot, and complete
+	SourceOldForm Source = "old-form" // of one network
+	SourceNewBoot Source = "new-boot" // nothing in the damaged file was alive
+	SourceRepair  Source = "repair"   // all that was left, by hand
+	SourceBackup  Source = "backup"   // restored by hand
+)
+
+// Damage is what became of a checkpoint that was damaged.
+type Damage struct {
+	// Time is the wall clock, for people.
+	Time time.Time `json:"time"`
+	// Problem is what was wrong.
+	Problem string `json:"problem"`
+	// Kept is the name that the damaged file has now in the data directory, ""
+	// where there was none.
+	Kept string `json:"kept,omitempty"`
+	From Source `json:"from"`
+	// Network is the one that SourceOldForm had.
+	Network string `json:"network,omitempty"`
+}
+
+// Loss says that allocations of a boot are missing: a damaged checkpoint had
+// them, and nothing that was left vouches for all of them.
+type Loss struct {
+	// Epoch is the number of that boot. After it nothing that is missing is alive.
+	Epoch uint64 `json:"epoch"`
+	// Reason is for people.
+	Reason string `json:"reason"`
+}
+
+// maxDamages bounds what is kept of former damage. The oldest goes first.
+const maxDamages = 16
+
+// note adds d to what a new checkpoint tells of the old one.
+func (c *content) note(d Damage) error {
+	doc, err := json.Marshal(d)
+	if err != nil {
+		return err
+	}
+	notes := c.make(bucketMeta, bucketDamage)
+	keys := slices.Sorted(maps.Keys(notes.values))
+	next := uint64(1)
+	if len(keys) > 0 {
+		last, err := bytesUint64([]byte(keys[len(keys)-1]))
+		if err != nil {
+			return err
+		}
+		next = last + 1
+	}
+	for _, key := range keys[:max(0, len(keys)+1-maxDamages)] {
+		delete(notes.values, key)
+	}
+	key := string(uint64Bytes(next))
+	notes.values[key] = sealed("", key, doc)
+	return nil
+}
+
+// lose marks the allocations of a network, "" for all that are not stored, as
+// incomplete.
+func (c *content) lose(network string, l Loss) error {
+	doc, err := json.Marshal(l)
+	if err != nil {
+		return err
+	}
+	c.put(lossPath(network), keyLost, sealed(network, keyLost, doc))
+	return nil
+}
+
+func lossPath(network string) []string {
+	if network == "" {
+		return []string{bucketMeta}
+	}
+	return []string{bucketNetworks, network}
+}
+
+// Damages tells of all former damage that nobody has acknowledged, the oldest
+// first. What cannot be read is left out.
+func (t *Tx) Damages() []Damage {
+	var all []Damage
+	if b := t.bucket([]string{bucketMeta, bucketDamage}); b != nil {
+		_ = b.ForEach(func(k, v []byte) error {
+			var d Damage
+			if doc, err := unseal("", string(k), v); err == nil && json.Unmarshal(doc, &d) == nil {
+				all = append(all, d)
+			}
+			return nil
+		})
+	}
+	return all
+}
+
+// Acknowledge drops what Damages returns.
+func (t *Tx) Acknowledge() error {
+	b := t.bucket([]string{bucketMeta, bucketDamage})
+	if b == nil {
+		return nil
+	}
+	return t.removeAll([]string{bucketMeta, bucketDamage}, b)
+}
+
+// removeAll removes all keys of the bucket at path.
+func (t *Tx) removeAll(path []string, b *bolt.Bucket) error {
+	var keys [][]byte
+	if err := b.ForEach(func(k, _ []byte) error {
+		keys = append(keys, slices.Clone(k))
+		return nil
+	}); err != nil {
+		return err
+	}
+	for _, k := range keys {
+		if err := t.remove(path, k); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Lost tells whether there were networks in this boot that are not stored any
+// more.
+func (t *Tx) Lost() (Loss, bool) { return t.lossOf("") }
+
+// Lost tells whether allocations of this boot are missing in the network, or
+// the whole network is.
+func (n *Network) Lost() (Loss, bool) {
+	if !n.Exists() {
+		return n.tx.Lost()
+	}
+	return n.tx.lossOf(n.name)
+}
+
+func (t *Tx) lossOf(network string) (Loss, bool) {
+	b := t.bucket(lossPath(network))
+	if b == nil {
+		return Loss{}, false
+	}
+	value := b.Get([]byte(keyLost))
+	if value == nil {
+		return Loss{}, false
+	}
+	var l Loss
+	doc, err := unseal(network, keyLost, value)
+	if err == nil {
+		err = json.Unmarshal(doc, &l)
+	}
+	if err != nil { // what was lost cannot be told, and not in which boot
+		return Loss{Epoch: t.epoch, Reason: "what is stored about it cannot be read"}, true
+	}
+	return l, l.Epoch == t.epoch
+}
+
+// AcceptLoss declares that nothing is missing any more.
+func (t *Tx) AcceptLoss() error { return t.dropLosses(func(Loss) bool { return true }) }
+
+// dropLosses removes the marks that drop selects.
+func (t *Tx) dropLosses(drop func(Loss) bool) error {
+	var errs []error
+	for _, network := range append(t.Networks(), "") {
+		b := t.bucket(lossPath(network))
+		if b == nil || b.Get([]byte(keyLost)) == nil {
+			continue
+		}
+		if l, _ := t.lossOf(network); drop(l) {
+			errs = append(errs, t.remove(lossPath(network), []byte(keyLost)))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// refuseLost is the error of whoever needs what is missing.
+func (n *Network) refuseLost(l Loss) error {
+	return fmt.Errorf("%w: %s, network %s: %s", ErrLost, n.tx.store.Path(), n.name, l.Reason)
+}
+
+// Whole returns an error that wraps ErrLost where allocations are missing.
+func (n *Network) Whole() error {
+	if l, lost := n.Lost(); lost {
+		return n.refuseLost(l)
+	}
+	return nil
+}

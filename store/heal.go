@@ -1,0 +1,211 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/bolt-local/bolt-local/internal/failpoint"
+)
+
+// Heal is what a caller that has met damage knows beside the store's own files.
+type Heal struct {
+	// Deadline bounds the wait for the locks.
+	Deadline time.Time
+	// Boots are the boot ids that other files name which were written with the
+	// checkpoint.
+	Boots []string
+	// Network has a complete older form, so that it needs nothing of the
+	// damaged file; "" for none.
+	Network string
+}
+
+// Heal looks at the whole checkpoint and makes it whole again where something
+// is left that is complete: the journal; else h.Network alone, and all others
+// are lost until the next boot; else, in a new boot, nothing, as nothing in the
+// old file is alive. The damaged file is kept. It returns nil without doing
+// anything where another call has healed it. Where nothing is complete the
+// error says what was damaged and wraps ErrDamaged; the files are as before.
+func (s *Store) Heal(h Heal) error {
+	bootID := s.opts.BootID()
+	l, err := s.lock(true, true, h.Deadline)
+	if err != nil {
+		return noSpace(err)
+	}
+	defer l.Unlock()
+	problem := s.examine(bootID, h.Deadline)
+	if !errors.Is(problem, ErrDamaged) || errors.Is(problem, errNotRegular) {
+		return problem
+	}
+	c, from, err := s.complete(bootID, h)
+	if err != nil {
+		return fmt.Errorf("%w; it cannot be healed: %w", problem, err)
+	}
+	d := Damage{Problem: problem.Error(), From: from}
+	if from == SourceOldForm {
+		d.Network = h.Network
+	}
+	kept, err := s.replace(bootID, c, d)
+	if err != nil {
+		return fmt.Errorf("%w; healing it: %w", problem, noSpace(err))
+	}
+	s.opts.Warn(fmt.Sprintf("%v; %s%s", problem, healed(d), keptAs(kept)))
+	return nil
+}
+
+func healed(d Damage) string {
+	switch d.From {
+	case SourceJournal:
+		return "everything was taken over from the journal"
+	case SourceOldForm:
+		return "network " + d.Network + " is taken over from its older form; all other networks are lost until the next boot, or until `bolt-local repair` finds them"
+	}
+	return "it is begun anew, as nothing of an earlier boot is alive"
+}
+
+func keptAs(kept string) string {
+	if kept == "" {
+		return ""
+	}
+	return "; the damaged file is kept as " + kept
+}
+
+// examine reads the whole checkpoint, of any size, and returns what is wrong
+// with it.
+func (s *Store) examine(bootID string, deadline time.Time) error {
+	return s.view(viewing{bootID: bootID, deadline: deadline, whole: true}, func(t *Tx) error {
+		if t.problem != nil {
+			return t.problem
+		}
+		return t.Verify()
+	})
+}
+
+// complete returns the content of a checkpoint that has all that the damaged
+// one had and that is of any use.
+func (s *Store) complete(bootID string, h Heal) (*content, Source, error) {
+	r, err := readJournal(s.file(JournalFile))
+	if err == nil {
+		if err = s.vouches(r); err == nil {
+			return r.content, SourceJournal, nil
+		}
+	}
+	boots := append(s.bootsOnFile(), h.Boots...)
+	switch {
+	case bootID != "" && len(boots) > 0 && !slices.Contains(boots, bootID) && !slices.Contains(boots, ""):
+		return newContent(), SourceNewBoot, nil
+	case h.Network != "":
+		c := newContent()
+		l := Loss{Epoch: c.beginEpoch(bootID), Reason: "a damaged checkpoint had it, and nothing that was left has all of it"}
+		return c, SourceOldForm, c.lose("", l)
+	}
+	return nil, "", err
+}
+
+// vouches returns why a journal does not have all that callers were told.
+func (s *Store) vouches(r replay) error {
+	path := s.file(JournalFile)
+	w, known, err := readWitness(s.file(LockFile))
+	switch {
+	case err != nil:
+		return err
+	case r.broken != nil:
+		return r.broken
+	case !r.whole:
+		return fmt.Errorf("%s: its snapshot is not whole", path)
+	case known && w.Checkpoint == r.header.Checkpoint && w.Tx > r.last:
+		return fmt.Errorf("%s ends with transaction %d, but %d was answered", path, r.last, w.Tx)
+	case r.torn && (!known || w.Checkpoint != r.header.Checkpoint):
+		// Whoever wrote the torn line may have been answered, or not.
+		return fmt.Errorf("%s: its last line is cut off", path)
+	}
+	return nil
+}
+
+// replace puts a checkpoint with c in the place of the damaged one, and returns
+// the name that this has now.
+func (s *Store) replace(bootID string, c *content, d Damage) (kept string, err error) {
+	if kept, err = s.freeName(".damaged-", time.Now()); err != nil {
+		return "", err
+	}
+	d.Time, d.Kept = time.Now().UTC().Truncate(time.Second), kept
+	if err := c.note(d); err != nil {
+		return "", err
+	}
+	first, err := s.writeNew(bootID, c)
+	if err != nil {
+		return "", err
+	}
+	first.BootID = c.newestBoot()
+	return kept, s.install(kept, first)
+}
+
+// freeName returns a name for the checkpoint that is replaced, "" where there
+// is none.
+func (s *Store) freeName(what string, now time.Time) (string, error) {
+	if !exists(s.Path()) {
+		return "", nil
+	}
+	base := CheckpointFile + what + now.UTC().Format("20060102T150405Z")
+	name := base
+	for i := 2; i < 1000; i++ {
+		if !exists(s.file(name)) {
+			return name, nil
+		}
+		name = fmt.Sprintf("%s-%d", base, i)
+	}
+	return "", fmt.Errorf("%s.*: too many files", s.file(base))
+}
+
+// install puts the checkpoint that writeNew has written in its place, after a
+// last look at it. kept is the name for the one that is there, first the
+// witness of the new one.
+func (s *Store) install(kept string, first witness) (err error) {
+	tmp := s.file(newCheckpointFile)
+	defer func() {
+		if err != nil {
+			_ = os.Remove(tmp)
+		}
+	}()
+	header := journalHeader{Journal: journalFormat, BootID: first.BootID, Checkpoint: first.Checkpoint}
+	return s.viewBolt(tmp, time.Time{}, func(tx *bolt.Tx) error {
+		t, err := s.begin(tx, first.BootID)
+		if err == nil {
+			err = t.Verify()
+		}
+		if err != nil {
+			return err
+		}
+		if kept != "" {
+			if err := keep(s.Path(), s.file(kept)); err != nil {
+				return err
+			}
+		}
+		failpoint.Hit("store.kept")
+		if err := os.Rename(tmp, s.Path()); err != nil {
+			return err
+		}
+		failpoint.Hit("store.replaced")
+		if err := syncDir(s.dir); err != nil {
+			return err
+		}
+		s.toldAnew(replaceJournal(s.dir, tx, header))
+		failpoint.Hit("store.journal-replaced")
+		return writeWitness(s.file(LockFile), first)
+	})
+}
+
+// keep gives a file another name beside its own, or instead of it where the
+// file system has no hard links.
+func keep(path, name string) error {
+	err := os.Link(path, name)
+	if err == nil || errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return os.Rename(path, name)
+}
