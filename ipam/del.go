@@ -1,6 +1,7 @@
 package ipam
 
 import (
+	"errors"
 	"net/netip"
 
 	"github.com/bolt-local/bolt-local/store/record"
@@ -20,11 +21,17 @@ func (p *Plugin) Del(call Call) error {
 		p.warnf("DEL goes on without it: %v", err)
 	}
 	state := p.Open(cfg)
+	d := Deletion{Attachment: call.attachment(), Addrs: prev, Gone: p.Namespaces.Identify(call.NetNS).Inode == 0}
 	kept := 0
 	err = state.Update(VerbDel, cfg.Network, func(tx Tx) error {
-		kept, err = p.del(state, tx, cfg.Network, call, prev)
+		d := d
+		d.Ascribed = func() []netip.Addr { return state.Ascribed(cfg.Network, d.Attachment) }
+		kept, err = d.Run(tx)
 		return err
 	})
+	if deferrable(err) {
+		return p.deferDel(state, cfg.Network, d, err)
+	}
 	if err == nil && kept > 0 {
 		p.warnf("network %s: the interfaces of container %s are not known, and it holds %d of the addresses; what is that of %s cannot be told while the namespace %s is there: nothing was freed, until GC, a DEL without a namespace, or a reboot",
 			cfg.Network, call.ContainerID, kept, call.IfName, call.NetNS)
@@ -32,27 +39,60 @@ func (p *Plugin) Del(call Call) error {
 	return err
 }
 
-// del frees in one transaction. kept is how many addresses stay because nobody
+// deferrable: the state cannot be written, and no call of a runtime changes
+// that. A pod must not be stuck in its deletion for it.
+func deferrable(err error) bool {
+	code := CodeOf(err)
+	return err != nil && (code == CodeDamaged || code == CodeForeignFormat || errors.Is(err, ErrNoSpace))
+}
+
+// deferDel leaves the DEL that failed with why for a later call.
+func (p *Plugin) deferDel(state State, network string, d Deletion, why error) error {
+	if err := state.Defer(network, d); err != nil {
+		return Errorf(CodeOf(why), "%w; %w", why, err)
+	}
+	p.warnf("the DEL of container %s, ifname %s waits for the next call that can write: %v", d.Attachment.ContainerID, d.Attachment.IfName, why)
+	return nil
+}
+
+// Deletion is what a DEL frees.
+type Deletion struct {
+	Attachment record.Attachment
+	// Addrs are those that the call names in prevResult.
+	Addrs []netip.Addr
+	// Ascribed, if set, returns those that another witness ascribes to the
+	// attachment.
+	Ascribed func() []netip.Addr
+	// Gone: the container's namespace is not there any more, or not named.
+	Gone bool
+	// Keeps, if set, tells of an address that stays although the attachment
+	// holds it.
+	Keeps func(netip.Addr) bool
+}
+
+// Run frees in a transaction. kept is how many addresses stay because nobody
 // knows whose they are.
-func (p *Plugin) del(state State, tx Tx, network string, call Call, prev []netip.Addr) (kept int, err error) {
-	att := call.attachment()
-	exact, err := tx.HeldBy(att)
+func (d Deletion) Run(tx Tx) (kept int, err error) {
+	exact, err := tx.HeldBy(d.Attachment)
 	if err != nil {
 		return 0, err
 	}
-	unknown, err := tx.HeldBy(unnamed(att))
+	unknown, err := tx.HeldBy(unnamed(d.Attachment))
 	if err != nil {
 		return 0, err
 	}
-	mine := ascribed(state, network, att, unknown, prev)
-	if len(exact)+len(mine) == 0 && p.Namespaces.Identify(call.NetNS).Inode == 0 {
+	mine := d.ascribed(unknown)
+	if len(exact)+len(mine) == 0 && d.Gone {
 		mine = unknown // the container is gone, and all of its interfaces
 	}
 	for _, part := range []struct {
 		held []record.Allocation
 		att  record.Attachment
-	}{{exact, att}, {mine, unnamed(att)}} {
+	}{{exact, d.Attachment}, {mine, unnamed(d.Attachment)}} {
 		for _, a := range part.held {
+			if d.Keeps != nil && d.Keeps(a.Addr) {
+				continue
+			}
 			// Another part may have freed the other holder of the same address.
 			now, _, err := tx.Get(a.Addr)
 			if err != nil {
@@ -67,4 +107,17 @@ func (p *Plugin) del(state State, tx Tx, network string, call Call, prev []netip
 		return 0, nil
 	}
 	return len(unknown), nil
+}
+
+// ascribed returns those of held, all without an ifname, that a witness
+// ascribes to the attachment.
+func (d Deletion) ascribed(held []record.Allocation) []record.Allocation {
+	if len(held) == 0 {
+		return nil
+	}
+	known := d.Addrs
+	if d.Ascribed != nil {
+		known = append(d.Ascribed(), known...)
+	}
+	return among(held, known)
 }

@@ -38,8 +38,12 @@ type State interface {
 	// Update calls fn in one transaction, committed and durable when Update
 	// returns nil, and without effect on the network's allocations when fn
 	// fails. Only ADD creates what is missing: with another verb, nothing stored
-	// and nothing to take over, fn is not called.
+	// and nothing to take over, fn is not called. Where the state turns out to be
+	// damaged and can be healed, fn is called again; what it did before is gone.
 	Update(verb Verb, network string, fn func(Tx) error) error
+
+	// Defer leaves a DEL that Update could not write for the next call that can.
+	Defer(network string, d Deletion) error
 
 	// Ready is View for whoever wants to know whether an ADD could be served: it
 	// also fails where none could, whatever it asks for.

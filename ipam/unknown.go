@@ -24,7 +24,11 @@ func ascribed(state State, network string, att record.Attachment, held []record.
 	if len(held) == 0 {
 		return nil
 	}
-	known := append(state.Ascribed(network, att), prev...)
+	return among(held, append(state.Ascribed(network, att), prev...))
+}
+
+// among returns those of held whose addresses are among known.
+func among(held []record.Allocation, known []netip.Addr) []record.Allocation {
 	return slices.DeleteFunc(slices.Clone(held), func(a record.Allocation) bool { return !slices.Contains(known, a.Addr) })
 }
 

@@ -25,7 +25,9 @@ func cniError(err error) error {
 	case errors.Is(err, store.ErrLocked):
 		return ipam.Errorf(ipam.CodeTryAgain, "%w", err)
 	case errors.Is(err, store.ErrDamaged):
-		return ipam.Errorf(ipam.CodeDamaged, "%w; nothing was changed: keep a copy of the data directory, drain the node's pods, then remove it", err)
+		return ipam.Errorf(ipam.CodeDamaged, "%w; nothing was changed: run `bolt-local repair`, or reboot the node", err)
+	case errors.Is(err, store.ErrLost):
+		return ipam.Errorf(ipam.CodeDamaged, "%w; run `bolt-local repair` to see what is missing, then `bolt-local repair --accept`, or reboot the node", err)
 	case errors.Is(err, store.ErrFormat), errors.Is(err, engine.ErrPhase):
 		return ipam.Errorf(ipam.CodeForeignFormat, "%w", err)
 	case errors.Is(err, store.ErrNoSpace):

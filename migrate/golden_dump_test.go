@@ -84,7 +84,7 @@ func (n *goldenNode) dump() goldenDump {
 // why it may not be believed.
 func (n *goldenNode) stored() (rows []goldenAllocation, problem error) {
 	n.t.Helper()
-	n.must(n.store().ReadAny(func(tx *store.Tx) error {
+	n.must(n.store().ReadAny(false, func(tx *store.Tx) error {
 		problem = tx.Problem()
 		for _, name := range tx.Networks() {
 			err := tx.Network(name).EachReadable(func(a record.Allocation, err error) error {

@@ -97,11 +97,13 @@ var namesOnDisk = []string{
 	"journal's line .changes[].key",
 	"journal's line .changes[].path[]",
 	"journal's line .changes[].value",
+	"journal's line .keys",
 	"journal's line .verb",
 	"journal's verb ADD",
 	"journal's verb DEL",
 	"journal's verb migrate",
 	"journal's verb snapshot",
+	"journal's verb snapshot-end",
 }
 
 func TestTheNamesOnDiskAreThoseOf010(t *testing.T) {

@@ -3,6 +3,7 @@ package migrate
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -46,7 +47,10 @@ func (s State) Ready(network string, fn func(ipam.Reader) error) error {
 	s.Deadline = s.deadline()
 	call := s.call(network)
 	call.Grants = call.OldPath != ""
-	err := s.Store.Read(func(tx *store.Tx) error {
+	err := s.Store.ReadWhole(func(tx *store.Tx) error {
+		if err := s.whole(tx, call); err != nil {
+			return err
+		}
 		return s.engine(network).View(schema1{tx.Network(network), tx}, call, func(v engine.View) error { return fn(v) })
 	})
 	if err == nil {
@@ -76,6 +80,7 @@ func (s State) Update(verb ipam.Verb, network string, fn func(ipam.Tx) error) er
 	switch verb {
 	case ipam.VerbAdd, ipam.VerbDel, ipam.VerbGC:
 		op.Runtime, call.Runtime = true, true
+		call.Frees = verb == ipam.VerbDel
 		call.Enters = call.OldPath != ""
 		call.Grants = verb == ipam.VerbAdd
 		// The DEL of a pod that host-local gave its address may be the first call.
@@ -94,14 +99,21 @@ func (s State) Update(verb ipam.Verb, network string, fn func(ipam.Tx) error) er
 }
 
 func (s State) update(op store.Op, call engine.Call, fn func(ipam.Tx) error) error {
-	work := s.engine(call.Network).Begin(call)
-	defer work.Unlock()
-	op.Committed = work.Committed
-	op.Precheck = func(tx *store.Tx) error { return call.Precheck(schema1{tx.Network(call.Network), tx}) }
-	err := s.Store.Update(op, func(tx *store.Tx) error {
-		return work.Run(schema1{tx.Network(call.Network), tx}, fn)
-	})
-	return cniError(work.Answer(err, errors.Is(err, store.ErrNoSpace)))
+	return cniError(s.healing(call, func() error {
+		var network *store.Network
+		call.Due = func(tx ipam.Tx, changed func(netip.Addr) time.Time) error { return s.carryOut(network, tx, changed) }
+		work := s.engine(call.Network).Begin(call)
+		defer work.Unlock()
+		op.Committed = work.Committed
+		op.Precheck = func(tx *store.Tx) error {
+			return errors.Join(call.Precheck(schema1{tx.Network(call.Network), tx}), s.whole(tx, call))
+		}
+		err := s.Store.Update(op, func(tx *store.Tx) error {
+			network = tx.Network(call.Network)
+			return work.Run(schema1{network, tx}, fn)
+		})
+		return work.Answer(err, errors.Is(err, store.ErrNoSpace))
+	}))
 }
 
 // call is what all calls of a network have in common.

@@ -64,10 +64,10 @@ func (s *Store) checkOpen(t *Tx, bootID string, fileTx uint64) (journalState, er
 	}
 	stamp, err := readStamp(t.bolt)
 	if err != nil {
-		return journalState{}, fmt.Errorf("%s: %w", s.Path(), err)
+		return journalState{}, fmt.Errorf("%s: %w: %w", s.Path(), errForeign, err)
 	}
 	if stamp != fileTx {
-		return journalState{}, fmt.Errorf("%w: %s was written by another program (its last transaction is %d, ours was %d)", ErrDamaged, s.Path(), fileTx, stamp)
+		return journalState{}, fmt.Errorf("%w: %s %w (its last transaction is %d, ours was %d)", ErrDamaged, s.Path(), errForeign, fileTx, stamp)
 	}
 	if err := s.checkWitness(t.format, fileTx); err != nil {
 		return journalState{}, err
@@ -108,6 +108,9 @@ func (s *Store) checkJournal(format Format, bootID string, fileTx uint64) (journ
 	}
 	return j, nil
 }
+
+// errForeign: what another program wrote is in no journal of ours.
+var errForeign = errors.New("was written by another program")
 
 func readStamp(tx *bolt.Tx) (uint64, error) {
 	meta := tx.Bucket([]byte(bucketMeta))

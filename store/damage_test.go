@@ -190,7 +190,7 @@ func TestAFileWithoutAFormatIsRefused(t *testing.T) {
 				return meta.Put([]byte(keyFormat), format)
 			})
 			n.refuses(ErrFormat)
-			err := n.ReadAny(func(tx *Tx) error {
+			err := n.ReadAny(false, func(tx *Tx) error {
 				if !errors.Is(tx.Problem(), ErrFormat) {
 					t.Errorf("problem = %v", tx.Problem())
 				}

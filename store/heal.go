@@ -20,17 +20,21 @@ type Heal struct {
 	// Boots are the boot ids that other files name which were written with the
 	// checkpoint.
 	Boots []string
-	// Network has a complete older form, so that it needs nothing of the
-	// damaged file; "" for none.
-	Network string
+	// Network is that of the call. Where Complete is not nil it tells whether an
+	// older form has all of it, so that it needs nothing of the damaged file.
+	// migration is the document stored with the network, nil where it cannot be
+	// read any more.
+	Network  string
+	Complete func(migration []byte) bool
 }
 
 // Heal looks at the whole checkpoint and makes it whole again where something
-// is left that is complete: the journal; else h.Network alone, and all others
-// are lost until the next boot; else, in a new boot, nothing, as nothing in the
-// old file is alive. The damaged file is kept. It returns nil without doing
-// anything where another call has healed it. Where nothing is complete the
-// error says what was damaged and wraps ErrDamaged; the files are as before.
+// is left that is complete: the journal; else, in a new boot, nothing, as nothing
+// in the old file is alive; else the older form of h.Network, and all other
+// networks are lost until the next boot. The damaged file is kept. It returns
+// nil without doing anything where another call has healed it. Where nothing is
+// complete the error says what was damaged and wraps ErrDamaged, and the files
+// are as before.
 func (s *Store) Heal(h Heal) error {
 	bootID := s.opts.BootID()
 	l, err := s.lock(true, true, h.Deadline)
@@ -42,7 +46,7 @@ func (s *Store) Heal(h Heal) error {
 	if !errors.Is(problem, ErrDamaged) || errors.Is(problem, errNotRegular) {
 		return problem
 	}
-	c, from, err := s.complete(bootID, h)
+	c, from, err := s.complete(bootID, h, problem)
 	if err != nil {
 		return fmt.Errorf("%w; it cannot be healed: %w", problem, err)
 	}
@@ -88,18 +92,24 @@ func (s *Store) examine(bootID string, deadline time.Time) error {
 
 // complete returns the content of a checkpoint that has all that the damaged
 // one had and that is of any use.
-func (s *Store) complete(bootID string, h Heal) (*content, Source, error) {
+func (s *Store) complete(bootID string, h Heal, problem error) (*content, Source, error) {
 	r, err := readJournal(s.file(JournalFile))
+	switch {
+	case err != nil:
+	case errors.Is(problem, errForeign):
+		err = fmt.Errorf("%s does not tell what that was", s.file(JournalFile))
+	default:
+		err = s.vouches(r)
+	}
 	if err == nil {
-		if err = s.vouches(r); err == nil {
-			return r.content, SourceJournal, nil
-		}
+		return r.content, SourceJournal, nil
 	}
 	boots := append(s.bootsOnFile(), h.Boots...)
 	switch {
-	case bootID != "" && len(boots) > 0 && !slices.Contains(boots, bootID) && !slices.Contains(boots, ""):
+	// Another program may have written in this boot, and named it nowhere.
+	case !errors.Is(problem, errForeign) && bootID != "" && len(boots) > 0 && !slices.Contains(boots, bootID) && !slices.Contains(boots, ""):
 		return newContent(), SourceNewBoot, nil
-	case h.Network != "":
+	case h.Complete != nil && h.Complete(r.migration(h.Network)):
 		c := newContent()
 		l := Loss{Epoch: c.beginEpoch(bootID), Reason: "a damaged checkpoint had it, and nothing that was left has all of it"}
 		return c, SourceOldForm, c.lose("", l)

@@ -38,6 +38,7 @@ const (
 	bucketAllocations = "allocations"
 	bucketAttachments = "attachments"
 	bucketCursors     = "cursors"
+	bucketDeferred    = "deferred"
 	keyRanges         = "ranges"
 	keyMigration      = "migration"
 	keyLost           = "lost" // in meta too

@@ -12,12 +12,23 @@ import (
 // Read calls fn once with a consistent view, under the lock: fn copies what it
 // needs and returns. It writes nothing and works on a read-only file system.
 // Its errors wrap ErrDamaged, ErrFormat or ErrLocked where they apply.
-func (s *Store) Read(fn func(*Tx) error) error { return s.read(believed(fn)) }
+func (s *Store) Read(fn func(*Tx) error) error { return s.read(false, believed(fn)) }
+
+// ReadWhole is Read for whoever wants to know whether all is well: it looks at
+// all pages and holds the content against the invariants.
+func (s *Store) ReadWhole(fn func(*Tx) error) error {
+	return s.read(true, believed(func(t *Tx) error {
+		if err := t.Verify(); err != nil {
+			return err
+		}
+		return fn(t)
+	}))
+}
 
 // ReadAny is Read for whoever wants to see what can be seen: of a checkpoint
 // that this version must not write, or that should not be believed, it gives
-// a transaction with a Problem.
-func (s *Store) ReadAny(fn func(*Tx) error) error { return s.read(fn) }
+// a transaction with a Problem. whole looks at all pages, however many.
+func (s *Store) ReadAny(whole bool, fn func(*Tx) error) error { return s.read(whole, fn) }
 
 // believed keeps fn from a transaction that has a problem.
 func believed(fn func(*Tx) error) func(*Tx) error {
@@ -29,7 +40,7 @@ func believed(fn func(*Tx) error) func(*Tx) error {
 	}
 }
 
-func (s *Store) read(fn func(*Tx) error) error {
+func (s *Store) read(whole bool, fn func(*Tx) error) error {
 	bootID := s.opts.BootID()
 	deadline := time.Now().Add(s.opts.LockTimeout)
 	l, err := s.lock(false, false, deadline)
@@ -40,7 +51,7 @@ func (s *Store) read(fn func(*Tx) error) error {
 		return err
 		// Without a lock file nobody writes, or nobody ever has.
 	}
-	return s.view(viewing{bootID: bootID, deadline: deadline}, fn)
+	return s.view(viewing{bootID: bootID, deadline: deadline, whole: whole}, fn)
 }
 
 // viewing is how the checkpoint is opened for reading.

@@ -9,7 +9,7 @@ import (
 // is taken back, with the buckets that it made; what the transaction wrote
 // before stays. fn may call Try.
 func (t *Tx) Try(fn func() error) error {
-	changes, undo, made := len(t.changes), len(t.undo), len(t.made)
+	changes, undo, made, done := len(t.changes), len(t.undo), len(t.made), len(t.done)
 	fnErr := fn()
 	if fnErr == nil {
 		return nil
@@ -19,7 +19,7 @@ func (t *Tx) Try(fn func() error) error {
 		t.spoiled = fmt.Errorf("taking back what was written to %s: %w; nothing was committed", t.store.Path(), err)
 		return fnErr
 	}
-	t.changes, t.undo, t.made = t.changes[:changes], t.undo[:undo], t.made[:made]
+	t.changes, t.undo, t.made, t.done = t.changes[:changes], t.undo[:undo], t.made[:made], t.done[:done]
 	return fnErr
 }
 

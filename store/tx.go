@@ -22,6 +22,7 @@ type Tx struct {
 	undo     []change   // what takes each of them back
 	made     [][]string // paths of the buckets that it made, in this order
 	spoiled  error      // why it may not be committed
+	done     []Deferred // whose files go once it is durable
 	undoFile bool       // there is one, of no use once this transaction is done
 }
 

@@ -134,6 +134,7 @@ func (s *Store) transact(db boltFile, op Op, bootID string, p pages, fn func(*Tx
 		if err := s.finish(db.DB, t, op, journal, due); err != nil {
 			return errors.Join(fnErr, err)
 		}
+		t.removeDone()
 		return fnErr
 	})
 }
@@ -170,6 +171,7 @@ func (s *Store) commitUpkeep(db *bolt.DB, t *Tx, op Op, j journalState) error {
 	err := s.commit(db, t, op, j)
 	if errors.Is(err, ErrNoSpace) {
 		s.opts.Warn(err.Error())
+		t.done = nil
 		return nil
 	}
 	return err

@@ -1,8 +1,10 @@
 package engine
 
 import (
+	"net/netip"
 	"time"
 
+	"github.com/bolt-local/bolt-local/ipam"
 	"github.com/bolt-local/bolt-local/migrate/form"
 	"github.com/bolt-local/bolt-local/store/record"
 )
@@ -40,10 +42,16 @@ type Call struct {
 	Enters bool
 	// Grants: it is an ADD. It brings ranges, and takes a step towards Target.
 	Grants bool
+	// Frees: it is a DEL.
+	Frees  bool
 	Target Phase
 	Sets   []record.RangeSet
 	// Runtime: what it writes carries this boot's number, not 0.
 	Runtime bool
+	// Due, if set, is what earlier calls have left to be done. changed tells when
+	// the old form was given its entry of an address, the zero time where it has
+	// none, or cannot tell.
+	Due func(tx ipam.Tx, changed func(netip.Addr) time.Time) error
 	// By is the step of an operator: 1 forward, -1 back, 0 for none.
 	By int
 	// Force takes an operator's step to contract although the old form's users

@@ -82,3 +82,15 @@ func (u *update) shut() bool {
 	u.warnf("%v", err)
 	return false
 }
+
+// Complete tells whether the old form, where it is as c says, has all of a
+// network. doc is its migration document, nil where nobody knows it: then a form
+// that is in use has all, and a bare one, as is left where a notice was, says
+// nothing.
+func Complete(doc []byte, c form.Contents) bool {
+	if doc == nil {
+		return c.Exists && !c.Bare
+	}
+	p, err := decodeProgress(doc)
+	return err == nil && c.Exists && (p.Phase == Legacy || p.Phase.mirrored() && p.Place == c.Place)
+}

@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"net/netip"
+	"time"
 
 	"github.com/bolt-local/bolt-local/ipam"
 	"github.com/bolt-local/bolt-local/migrate/form"
@@ -41,6 +42,9 @@ func (u *update) run(fn func(ipam.Tx) error) (verb, err error) {
 		return nil, fmt.Errorf("network %s: %w", u.call.Network, ErrUnknown)
 	}
 	if !known {
+		if err := u.due(func(fn func(ipam.Tx) error) error { return fn(u.n) }); err != nil {
+			return nil, err
+		}
 		return u.n.Try(func() error { return fn(u.n) }), nil
 	}
 	// settle comes before make, as a notice may stand where a directory would be
@@ -55,6 +59,8 @@ func (u *update) run(fn func(ipam.Tx) error) (verb, err error) {
 	before := u.p
 	if verb = u.n.Try(u.step); verb != nil {
 		u.p = before
+	} else if verb = u.due(u.verb); verb != nil {
+		return verb, u.save()
 	} else if verb = u.adopt(); verb == nil {
 		verb = u.verb(fn)
 	}
@@ -66,6 +72,23 @@ func (u *update) run(fn func(ipam.Tx) error) (verb, err error) {
 		}
 	}
 	return verb, u.save()
+}
+
+// due does what earlier calls have left, by way of do.
+func (u *update) due(do func(func(ipam.Tx) error) error) error {
+	if u.call.Due == nil {
+		return nil
+	}
+	changed := func(addr netip.Addr) time.Time {
+		e, there := u.c.At(addr)
+		if !there {
+			return time.Time{}
+		}
+		return u.old.Changed(e.Holder.Mark)
+	}
+	return u.n.Try(func() error {
+		return do(func(tx ipam.Tx) error { return u.call.Due(tx, changed) })
+	})
 }
 
 // epoch is what an allocation of this call carries.

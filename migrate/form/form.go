@@ -49,6 +49,10 @@ type Old interface {
 	// Look reads everything. It changes nothing.
 	Look() (Contents, error)
 
+	// Changed returns when the entry with a mark was made, by the clock of its file
+	// system, the zero time where a mark does not tell.
+	Changed(mark string) time.Time
+
 	// Make makes the form where it is not there, or in place of a notice, and
 	// locks it. The caller looks again.
 	Make(deadline time.Time) error

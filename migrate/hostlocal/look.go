@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -207,6 +208,16 @@ func isRegular(st *unix.Stat_t) bool { return st.Mode&unix.S_IFMT == unix.S_IFRE
 func markOf(st *unix.Stat_t) string {
 	b := strconv.AppendUint(make([]byte, 0, 40), st.Ino, 10)
 	return string(strconv.AppendInt(append(b, ':'), st.Ctim.Nano(), 10))
+}
+
+// Changed implements [form.Old].
+func (d *Dir) Changed(mark string) time.Time {
+	_, text, _ := strings.Cut(mark, ":")
+	ns, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return time.Time{}
+	}
+	return time.Unix(0, ns)
 }
 
 // markAt returns the mark of a name, "" where it is not there.

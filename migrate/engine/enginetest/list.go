@@ -134,6 +134,9 @@ func (l *listForm) Lock(write bool, deadline time.Time) error {
 	return err
 }
 
+// Changed implements [form.Old]: the list has no times.
+func (l *listForm) Changed(string) time.Time { return time.Time{} }
+
 func (l *listForm) Unlock() {
 	if l.lock != nil {
 		_ = l.lock.Unlock()

@@ -59,7 +59,7 @@ func (a *app) networkFlag(cmd *cobra.Command, help string) *string {
 
 func (a *app) completeNetworks(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	var names []string
-	err := a.store(ipam.ReadTimeout).ReadAny(func(tx *store.Tx) error {
+	err := a.store(ipam.ReadTimeout).ReadAny(false, func(tx *store.Tx) error {
 		names = tx.Networks()
 		return nil
 	})

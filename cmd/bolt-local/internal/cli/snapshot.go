@@ -100,7 +100,7 @@ func (a *app) look(only string, verifies bool) (snapshot, error) {
 	deadline := time.Now().Add(ipam.ReadTimeout)
 	st := a.store(ipam.ReadTimeout)
 	snap := snapshot{path: st.Path(), boots: map[uint64]string{}}
-	err := st.ReadAny(func(tx *store.Tx) error {
+	err := st.ReadAny(verifies, func(tx *store.Tx) error {
 		snap.exists, snap.format, snap.epoch, snap.problem = tx.Exists(), tx.Format(), tx.Epoch(), tx.Problem()
 		if snap.problem == nil && verifies {
 			snap.problem = tx.Verify()

@@ -1,0 +1,56 @@
+package migrate
+
+import (
+	"errors"
+
+	"github.com/bolt-local/bolt-local/migrate/engine"
+	"github.com/bolt-local/bolt-local/migrate/hostlocal"
+	"github.com/bolt-local/bolt-local/store"
+)
+
+// healing runs a call and, where it finds the checkpoint damaged, once more on
+// the healed one. A call that has failed so has changed nothing.
+func (s State) healing(call engine.Call, run func() error) error {
+	err := run()
+	if !errors.Is(err, store.ErrDamaged) {
+		return err
+	}
+	if healErr := s.Store.Heal(s.heal(call)); healErr != nil {
+		return healErr
+	}
+	return run()
+}
+
+// heal is what the call's network knows beside the checkpoint.
+func (s State) heal(call engine.Call) store.Heal {
+	h := store.Heal{Deadline: s.deadline()}
+	if call.OldPath == "" {
+		return h
+	}
+	c, err := hostlocal.At(call.OldPath).Look()
+	if err != nil {
+		return h
+	}
+	if c.Shut != nil {
+		h.Boots = []string{c.Shut.BootID}
+	}
+	h.Network = call.Network
+	h.Complete = func(migration []byte) bool { return engine.Complete(migration, c) }
+	return h
+}
+
+// whole refuses a call that needs what was lost with a damaged checkpoint. A
+// network of which nothing is stored may come anew from a complete older form.
+func (s State) whole(tx *store.Tx, call engine.Call) error {
+	n := tx.Network(call.Network)
+	err := n.Whole()
+	switch {
+	case err == nil, !call.Grants && (!call.Frees || n.Exists()):
+		return nil
+	case !n.Exists() && call.OldPath != "":
+		if c, lookErr := hostlocal.At(call.OldPath).Look(); lookErr == nil && engine.Complete(nil, c) {
+			return nil
+		}
+	}
+	return err
+}
