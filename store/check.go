@@ -7,29 +7,46 @@ import (
 	"os"
 
 	bolt "go.etcd.io/bbolt"
+
+	"github.com/bolt-local/bolt-local/store/pages"
 )
 
 // inspectFile looks at the checkpoint before bbolt maps it: at all pages where
 // they are few, or whole is asked for. A missing file is an error that wraps
-// fs.ErrNotExist.
-func (s *Store) inspectFile(write, whole bool) (pages, error) {
+// fs.ErrNotExist. With an error that wraps errContent bbolt can read it.
+func (s *Store) inspectFile(write, whole bool) (pages.Meta, error) {
 	flag := os.O_RDONLY
 	if write {
 		flag = os.O_RDWR
 	}
 	f, err := openRegular(s.Path(), flag)
 	if errors.Is(err, errNotRegular) {
-		return pages{}, fmt.Errorf("%w: %s is %w", ErrDamaged, s.Path(), errNotRegular)
+		return pages.Meta{}, fmt.Errorf("%w: %s is %w", ErrDamaged, s.Path(), errNotRegular)
 	}
 	if err != nil {
-		return pages{}, err
+		return pages.Meta{}, err
 	}
 	defer f.Close()
-	p, err := inspect(f)
+	m, err := inspect(f, whole)
 	if err != nil {
-		return pages{}, fmt.Errorf("%s: %w", s.Path(), err)
+		err = fmt.Errorf("%s: %w", s.Path(), err)
 	}
-	return p, nil
+	return m, err
+}
+
+func inspect(f *os.File, whole bool) (pages.Meta, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return pages.Meta{}, err
+	}
+	m, err := pages.ReadMeta(f, info.Size())
+	switch {
+	case errors.Is(err, pages.ErrDamaged):
+		return m, fmt.Errorf("%w: %w", ErrDamaged, err)
+	case err != nil || !whole && m.HighWater > scanPages:
+		return m, err
+	}
+	return m, scan(f, m)
 }
 
 // lost tells whether a missing checkpoint was there before in this boot. Of

@@ -80,7 +80,7 @@ func (s *Store) writeNew(bootID string, c *content) (first witness, err error) {
 	if err := errors.Join(err, db.Close()); err != nil {
 		return first, err
 	}
-	return first, os.Chmod(tmp, 0o600) // whatever the umask
+	return first, setMode(tmp, 0o600) // whatever the umask
 }
 
 // initialize fills a new checkpoint, and returns its id. content may be that of

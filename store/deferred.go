@@ -93,10 +93,7 @@ func (s *Store) Defer(d Deferred) error {
 	if err != nil {
 		return err
 	}
-	if err := makeDir(s.dir, 0o700); err != nil {
-		return fmt.Errorf("deferring the DEL: %w", err)
-	}
-	if err := s.makeDeferred(); err != nil {
+	if err := s.haveDeferred(); err != nil {
 		return fmt.Errorf("deferring the DEL: %w", err)
 	}
 	path := filepath.Join(s.file(DeferredDir), name)
@@ -113,6 +110,17 @@ func (s *Store) Defer(d Deferred) error {
 		return fmt.Errorf("deferring the DEL: %w", err)
 	}
 	return nil
+}
+
+// haveDeferred makes the directory for deferred DELs where it is missing.
+func (s *Store) haveDeferred() error {
+	if _, err := owned(s.dir, s.file(DeferredDir)); err != nil {
+		return err
+	}
+	if err := makeDir(s.dir, 0o700); err != nil {
+		return err
+	}
+	return s.makeDeferred()
 }
 
 // Deferred returns the DELs of a network that nobody has carried out yet.

@@ -5,6 +5,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -34,6 +35,104 @@ func TestAHeldLockEndsTheCallWithinItsBound(t *testing.T) {
 	}
 	n.opts.LockTimeout = 5 * time.Second
 	n.add("10.0.0.2", "a") // whoever gave up has not kept the lock
+}
+
+// holdFile locks a file as another program would.
+func holdFile(t *testing.T, path string) (unlock func()) {
+	t.Helper()
+	other := flock.New(path)
+	if err := other.Lock(); err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		if err := other.Unlock(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestEitherLockThatIsHeldIsGivenUpAndNamed(t *testing.T) {
+	for name, c := range map[string]struct {
+		held []string
+		want string // the one that is waited for
+	}{
+		"ours":              {[]string{LockFile}, LockFile},
+		"bbolt's":           {[]string{CheckpointFile}, CheckpointFile},
+		"both of them":      {[]string{CheckpointFile, LockFile}, LockFile},
+		"bbolt's, shared":   {nil, CheckpointFile}, // writers alone wait for it
+		"nothing but files": {[]string{JournalFile}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := newNodeWith(t, 1)
+			n.opts.LockTimeout = 50 * time.Millisecond
+			for _, file := range c.held {
+				defer holdFile(t, n.file(file))()
+			}
+			if c.held == nil {
+				reader := flock.New(n.Path())
+				if err := reader.RLock(); err != nil {
+					t.Fatal(err)
+				}
+				defer reader.Unlock()
+			}
+			before := n.digest()
+			for verb, call := range map[string]func() error{
+				"ADD": func() error {
+					return n.update(opAdd, func(net *Network) error { return net.SetMigration([]byte(`{}`)) })
+				},
+				"DEL": func() error {
+					return n.update(opDel, func(net *Network) error { return net.SetMigration([]byte(`[]`)) })
+				},
+				"read": func() error { return n.Read(func(*Tx) error { return nil }) },
+			} {
+				err := call()
+				if c.want == "" || c.held == nil && verb == "read" {
+					if err != nil {
+						t.Errorf("%s: %v", verb, err)
+					}
+					continue
+				}
+				if path := n.file(c.want); !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), "`fuser "+path+"`") {
+					t.Errorf("%s: err = %v, want one that names %s", verb, err, path)
+				}
+			}
+			if c.want != "" && n.digest() != before {
+				t.Error("the checkpoint has changed")
+			}
+		})
+	}
+}
+
+func TestWhatIsNoLockFileEndsTheCall(t *testing.T) {
+	for name, put := range map[string]func(path string) error{
+		"a pipe":      func(path string) error { return syscall.Mkfifo(path, 0o600) },
+		"a directory": func(path string) error { return os.Mkdir(path, 0o700) },
+		"a socket":    func(path string) error { return syscall.Mknod(path, syscall.S_IFSOCK|0o600, 0) },
+		"a device":    func(path string) error { return syscall.Mknod(path, syscall.S_IFCHR|0o600, 1<<8|3) }, // null
+		"a link":      func(path string) error { return os.Symlink("elsewhere", path) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := newNodeWith(t, 1)
+			path := n.file(LockFile)
+			if err := os.Remove(path); err != nil {
+				t.Fatal(err)
+			}
+			if err := put(path); errors.Is(err, syscall.EPERM) {
+				t.Skip("making a device takes root")
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			for verb, call := range map[string]func() error{
+				"ADD":  func() error { return n.update(opAdd, func(*Network) error { return nil }) },
+				"DEL":  func() error { return n.update(opDel, func(*Network) error { return nil }) },
+				"read": func() error { return n.Read(func(*Tx) error { return nil }) },
+			} {
+				if err := call(); err == nil || errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), path+" is ") {
+					t.Errorf("%s: err = %v", verb, err)
+				}
+			}
+		})
+	}
 }
 
 func TestADirectoryThatIsRemovedUnderAWaiterIsANewNode(t *testing.T) {

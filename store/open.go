@@ -3,14 +3,14 @@ package store
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
 	berrors "go.etcd.io/bbolt/errors"
 	"golang.org/x/sys/unix"
+
+	"github.com/bolt-local/bolt-local/store/filelock"
 )
 
 // boltFile is an open checkpoint.
@@ -51,6 +51,9 @@ func openBolt(path string, readOnly bool, deadline time.Time) (boltFile, error) 
 	case errors.Is(err, berrors.ErrInvalid), errors.Is(err, berrors.ErrChecksum), errors.Is(err, berrors.ErrVersionMismatch):
 		return b, fmt.Errorf("%w: %s: %w", ErrDamaged, path, err)
 	}
+	if why := filelock.NoLocks(path, "ipam.dataDir", err); why != nil {
+		return b, why
+	}
 	return b, fmt.Errorf("opening %s: %w", path, err)
 }
 
@@ -76,52 +79,6 @@ func (b boltFile) abandon() {
 func crashed(err error) bool {
 	var c *crash
 	return errors.As(err, &c)
-}
-
-func (s *Store) makeDeferred() error {
-	dir := s.file(DeferredDir)
-	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	if info, err := os.Lstat(dir); err != nil {
-		return err
-	} else if !info.IsDir() { // a link's target is not ours to change
-		return fmt.Errorf("%s is not a directory: remove it", dir)
-	}
-	return os.Chmod(dir, 0o700)
-}
-
-// makeDir makes the data directory, 0700 whatever the umask, and its parents.
-func makeDir(dir string, perm os.FileMode) error {
-	if info, err := os.Stat(dir); err == nil {
-		if !info.IsDir() {
-			return fmt.Errorf("%s is not a directory", dir)
-		}
-		return nil
-	} else if !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	parent := filepath.Dir(dir)
-	if err := makeDir(parent, 0o755); err != nil {
-		return err
-	}
-	if err := os.Mkdir(dir, perm); errors.Is(err, fs.ErrExist) {
-		return nil // another process, this moment
-	} else if err != nil {
-		return err
-	}
-	if err := os.Chmod(dir, perm); err != nil {
-		return err
-	}
-	return syncDir(parent)
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }
 
 // noSpace adds ErrNoSpace to the errors of a full disk. bbolt hides the

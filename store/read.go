@@ -17,17 +17,12 @@ func (s *Store) Read(fn func(*Tx) error) error { return s.read(false, believed(f
 // ReadWhole is Read for whoever wants to know whether all is well: it looks at
 // all pages and holds the content against the invariants.
 func (s *Store) ReadWhole(fn func(*Tx) error) error {
-	return s.read(true, believed(func(t *Tx) error {
-		if err := t.Verify(); err != nil {
-			return err
-		}
-		return fn(t)
-	}))
+	return s.read(true, believed(fn))
 }
 
 // ReadAny is Read for whoever wants to see what can be seen: of a checkpoint
 // that this version must not write, or that should not be believed, it gives
-// a transaction with a Problem. whole looks at all pages, however many.
+// a transaction with a Problem. With whole that is also all that Verify finds.
 func (s *Store) ReadAny(whole bool, fn func(*Tx) error) error { return s.read(whole, fn) }
 
 // believed keeps fn from a transaction that has a problem.
@@ -59,7 +54,7 @@ type viewing struct {
 	bootID   string
 	deadline time.Time
 	readOnly error // what a write gets, ErrReadOnly where nil
-	whole    bool  // look at all pages, however many
+	whole    bool  // look at all pages, however many, and verify the content
 }
 
 // view opens the checkpoint for reading. The caller holds the lock, if there
@@ -75,13 +70,23 @@ func (s *Store) view(v viewing, fn func(*Tx) error) error {
 		}
 		return fn(&Tx{store: s, readOnly: v.readOnly})
 	}
+	content := error(nil)
+	if errors.Is(err, errContent) {
+		content, err = err, nil
+	}
 	if err != nil {
 		return fmt.Errorf("reading the checkpoint: %w", err)
 	}
 	return s.viewBolt(s.Path(), v.deadline, func(tx *bolt.Tx) error {
 		t, err := s.begin(tx, v.bootID)
 		if err == nil {
-			_, err = s.checkOpen(t, v.bootID, p.tx)
+			_, err = s.checkOpen(t, v.bootID, p.Tx)
+		}
+		if err == nil && v.whole {
+			err = t.Verify()
+		}
+		if err == nil {
+			err = content
 		}
 		t.problem, t.readOnly = err, v.readOnly
 		return fn(t)

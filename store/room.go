@@ -6,6 +6,8 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/bolt-local/bolt-local/store/pages"
 )
 
 // A DEL writes pages before it frees any. So an ADD leaves this many free
@@ -21,13 +23,13 @@ const (
 
 // makeRoom grows f for one more ADD. Its error wraps ErrNoSpace where the disk
 // is full.
-func makeRoom(f *os.File, p pages) error {
+func makeRoom(f *os.File, p pages.Meta) error {
 	var st unix.Stat_t
 	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
 		return fmt.Errorf("making room in %s: %w", f.Name(), err)
 	}
 	have := min(st.Size, st.Blocks*512)
-	want := (int64(p.highWater) + roomPages) * p.size
+	want := (int64(p.HighWater) + roomPages) * p.PageSize
 	if have >= want {
 		return nil
 	}
@@ -36,7 +38,7 @@ func makeRoom(f *os.File, p pages) error {
 		err = allocate(f, want)
 	}
 	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
-		if tight := (int64(p.highWater) + roomPagesTight) * p.size; p.highWater > smallFile && spaceLeft(f) < tightSpace {
+		if tight := (int64(p.HighWater) + roomPagesTight) * p.PageSize; p.HighWater > smallFile && spaceLeft(f) < tightSpace {
 			if have >= tight {
 				return nil
 			}

@@ -13,17 +13,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 	bolt "go.etcd.io/bbolt"
 	"golang.org/x/sys/unix"
+
+	"github.com/bolt-local/bolt-local/store/pages"
 )
 
 // newPagesFile is a file of count pages, all of them in use.
-func newPagesFile(t *testing.T, dir string, p pages) *os.File {
+func newPagesFile(t *testing.T, dir string, p pages.Meta) *os.File {
 	t.Helper()
 	f, err := os.Create(filepath.Join(dir, "pages"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = f.Close() })
-	if _, err := f.Write(bytes.Repeat([]byte{0xA5}, int(p.size)*int(p.highWater))); err != nil {
+	if _, err := f.Write(bytes.Repeat([]byte{0xA5}, int(p.PageSize)*int(p.HighWater))); err != nil {
 		t.Fatal(err)
 	}
 	if err := allocate(f, 1); errors.Is(err, unix.EOPNOTSUPP) {
@@ -43,13 +45,13 @@ func sizes(t *testing.T, path string) (length, allocated int64) {
 }
 
 func TestMakeRoomAllocatesTheRoomAndAChunk(t *testing.T) {
-	for _, p := range []pages{{size: 4096, highWater: 4}, {size: 4096, highWater: 300}, {size: 16384, highWater: 5}} {
-		t.Run(fmt.Sprintf("%d pages of %d", p.highWater, p.size), func(t *testing.T) {
+	for _, p := range []pages.Meta{{PageSize: 4096, HighWater: 4}, {PageSize: 4096, HighWater: 300}, {PageSize: 16384, HighWater: 5}} {
+		t.Run(fmt.Sprintf("%d pages of %d", p.HighWater, p.PageSize), func(t *testing.T) {
 			f := newPagesFile(t, t.TempDir(), p)
-			used := int64(p.highWater) * p.size
-			room := (int64(p.highWater) + roomPages) * p.size
+			used := int64(p.HighWater) * p.PageSize
+			room := (int64(p.HighWater) + roomPages) * p.PageSize
 			want := room + growChunk
-			grow := func(why string, p pages, want int64) {
+			grow := func(why string, p pages.Meta, want int64) {
 				t.Helper()
 				if err := makeRoom(f, p); err != nil {
 					t.Fatalf("%s: %v", why, err)
@@ -60,11 +62,11 @@ func TestMakeRoomAllocatesTheRoomAndAChunk(t *testing.T) {
 			}
 			grow("first", p, want)
 			grow("again", p, want)
-			fits := pages{size: p.size, highWater: p.highWater + growChunk/uint64(p.size)}
+			fits := pages.Meta{PageSize: p.PageSize, HighWater: p.HighWater + growChunk/uint64(p.PageSize)}
 			grow("as the chunk is used up", fits, want)
-			over := pages{size: p.size, highWater: fits.highWater + 1}
-			grow("past the chunk", over, want+p.size+growChunk)
-			grow("with fewer pages in use", p, want+p.size+growChunk)
+			over := pages.Meta{PageSize: p.PageSize, HighWater: fits.HighWater + 1}
+			grow("past the chunk", over, want+p.PageSize+growChunk)
+			grow("with fewer pages in use", p, want+p.PageSize+growChunk)
 
 			got, err := os.ReadFile(f.Name())
 			if err != nil {
@@ -80,7 +82,7 @@ func TestMakeRoomAllocatesTheRoomAndAChunk(t *testing.T) {
 // A file that is long enough, but has a hole at its end, has no room on a full
 // disk: ENOSPC, or SIGBUS in the mapping.
 func TestMakeRoomFillsHoles(t *testing.T) {
-	p := pages{size: 4096, highWater: 4}
+	p := pages.Meta{PageSize: 4096, HighWater: 4}
 	f := newPagesFile(t, t.TempDir(), p)
 	const long = 1 << 20
 	if err := f.Truncate(long); err != nil {
@@ -89,7 +91,7 @@ func TestMakeRoomFillsHoles(t *testing.T) {
 	if err := makeRoom(f, p); err != nil {
 		t.Fatal(err)
 	}
-	want := (int64(p.highWater)+roomPages)*p.size + growChunk
+	want := (int64(p.HighWater)+roomPages)*p.PageSize + growChunk
 	if length, allocated := sizes(t, f.Name()); length != long || allocated < want {
 		t.Errorf("length %d, allocated %d, want %d and %d", length, allocated, long, want)
 	}
@@ -108,9 +110,9 @@ func TestMakeRoomOnAFullDiskSaysSo(t *testing.T) {
 		t.Skipf("no directory can be made in %s: %v", shm, err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	f := newPagesFile(t, dir, pages{size: 4096, highWater: 4})
+	f := newPagesFile(t, dir, pages.Meta{PageSize: 4096, HighWater: 4})
 	before, _ := sizes(t, f.Name())
-	err = makeRoom(f, pages{size: 4096, highWater: 2 * st.Blocks * uint64(st.Bsize) / 4096})
+	err = makeRoom(f, pages.Meta{PageSize: 4096, HighWater: 2 * st.Blocks * uint64(st.Bsize) / 4096})
 	if !errors.Is(err, ErrNoSpace) || !errors.Is(err, unix.ENOSPC) || !strings.Contains(err.Error(), f.Name()) {
 		t.Errorf("err = %v", err)
 	}
@@ -120,7 +122,7 @@ func TestMakeRoomOnAFullDiskSaysSo(t *testing.T) {
 }
 
 func TestMakeRoomNamesTheFileItCannotGrow(t *testing.T) {
-	p := pages{size: 4096, highWater: 4}
+	p := pages.Meta{PageSize: 4096, HighWater: 4}
 	f, err := os.Open(newPagesFile(t, t.TempDir(), p).Name()) // for reading only
 	if err != nil {
 		t.Fatal(err)
@@ -222,7 +224,7 @@ func (n *node) trim() int64 {
 	if err != nil {
 		n.t.Fatal(err)
 	}
-	used := int64(p.highWater) * p.size
+	used := int64(p.HighWater) * p.PageSize
 	if err := os.Truncate(n.Path(), used); err != nil {
 		n.t.Fatal(err)
 	}

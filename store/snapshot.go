@@ -31,9 +31,6 @@ func replaceJournal(dir string, tx *bolt.Tx, h journalHeader) (err error) {
 			_ = os.Remove(tmp)
 		}
 	}()
-	if err := f.Chmod(0o600); err != nil {
-		return err
-	}
 	w := bufio.NewWriterSize(f, 64<<10)
 	id := uint64(tx.ID())
 	doc, err := json.Marshal(h)

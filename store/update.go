@@ -10,6 +10,8 @@ import (
 	"github.com/gofrs/flock"
 	bolt "go.etcd.io/bbolt"
 	"golang.org/x/sys/unix"
+
+	"github.com/bolt-local/bolt-local/store/pages"
 )
 
 // Update calls fn in one transaction, once at most. It is committed and durable when Update
@@ -81,7 +83,7 @@ func (s *Store) updateReadOnly(op Op, bootID string, deadline time.Time, why err
 	case err == nil:
 		defer l.Unlock()
 	case !errors.Is(err, fs.ErrNotExist):
-		return err
+		return errors.Join(why, err)
 	}
 	return op.done(s.view(viewing{bootID: bootID, deadline: deadline, readOnly: refusal(why)}, believed(fn)))
 }
@@ -101,7 +103,7 @@ func exists(path string) bool {
 
 // transact makes one transaction on the open checkpoint, of which inspect said
 // p: checks, upkeep, fn, commit. Where fn fails, upkeep is left and committed.
-func (s *Store) transact(db boltFile, op Op, bootID string, p pages, fn func(*Tx) error) error {
+func (s *Store) transact(db boltFile, op Op, bootID string, p pages.Meta, fn func(*Tx) error) error {
 	return guard(s.Path(), func() error {
 		tx, err := db.Begin(true)
 		if err != nil {
@@ -112,8 +114,11 @@ func (s *Store) transact(db boltFile, op Op, bootID string, p pages, fn func(*Tx
 		if err != nil {
 			return err
 		}
-		journal, err := s.checkOpen(t, bootID, p.tx)
+		journal, err := s.checkOpen(t, bootID, p.Tx)
 		if err != nil {
+			return err
+		}
+		if err := s.confirm(db.file, t, p); err != nil {
 			return err
 		}
 		if op.Precheck != nil {

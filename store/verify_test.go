@@ -56,7 +56,7 @@ func (n *node) verifyAfter(fn func(tx *bolt.Tx) error) error {
 		return errors.Join(fn(tx), stamp.Put([]byte(keyStampSchema1), uint64Bytes(uint64(tx.ID()))))
 	})
 	var verdict error
-	if err := n.Read(func(tx *Tx) error { verdict = tx.Verify(); return nil }); err != nil {
+	if err := n.ReadAny(true, func(tx *Tx) error { verdict = tx.Problem(); return nil }); err != nil {
 		n.t.Fatalf("it is refused before Verify looks: %v", err)
 	}
 	return verdict

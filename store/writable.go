@@ -12,6 +12,9 @@ import (
 // Writable tells why an ADD could not write, by asking the kernel alone: it
 // writes nothing.
 func (s *Store) Writable() error {
+	if _, err := owned(s.paths()...); err != nil {
+		return fmt.Errorf("%w: %w", ErrReadOnly, err)
+	}
 	dir := s.dir
 	for {
 		err := unix.Access(dir, unix.W_OK|unix.X_OK)

@@ -82,6 +82,12 @@ func Decode(network string, addr netip.Addr, value []byte) (Allocation, error) {
 	return a, nil
 }
 
+// Sound tells whether value has the checksum that it was stored with for addr in
+// network.
+func Sound(network string, addr netip.Addr, value []byte) bool {
+	return len(value) >= headerLen && binary.BigEndian.Uint32(value[epochLen:]) == checksum(network, addr, value)
+}
+
 // EpochOf reads the epoch number alone, without the checksum. It is 0 for a
 // value too short to have one.
 func EpochOf(value []byte) uint64 {

@@ -102,9 +102,6 @@ func (a *app) look(only string, verifies bool) (snapshot, error) {
 	snap := snapshot{path: st.Path(), boots: map[uint64]string{}}
 	err := st.ReadAny(verifies, func(tx *store.Tx) error {
 		snap.exists, snap.format, snap.epoch, snap.problem = tx.Exists(), tx.Format(), tx.Epoch(), tx.Problem()
-		if snap.problem == nil && verifies {
-			snap.problem = tx.Verify()
-		}
 		for _, name := range tx.Networks() {
 			if only == "" || only == name {
 				c := copier{app: a, tx: tx, snap: &snap, deadline: deadline, compares: verifies}
