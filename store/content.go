@@ -114,6 +114,22 @@ func (c *content) read(b *bolt.Bucket) error {
 	})
 }
 
+// each yields the buckets in c, none where it is nil.
+func (c *content) each() map[string]*content {
+	if c == nil {
+		return nil
+	}
+	return c.buckets
+}
+
+// eachValue yields the keys of c, none where it is nil.
+func (c *content) eachValue() map[string][]byte {
+	if c == nil {
+		return nil
+	}
+	return c.values
+}
+
 // newestEpoch and newestBoot are those of meta/epochs, zero where it has none.
 func (c *content) newestEpoch() uint64 { n, _ := c.newest(); return n }
 
@@ -130,6 +146,15 @@ func (c *content) newest() (n uint64, boot string) {
 		}
 	}
 	return n, boot
+}
+
+// currentEpoch is the number that a boot has, or would get.
+func (c *content) currentEpoch(bootID string) uint64 {
+	n := c.newestEpoch()
+	if b := c.at(bucketMeta, bucketEpochs); bootID != "" && (b == nil || b.values[bootID] == nil) {
+		return n + 1
+	}
+	return n
 }
 
 // beginEpoch gives a boot id that was never seen its number, and returns the

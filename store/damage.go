@@ -35,6 +35,13 @@ type Damage struct {
 	From Source `json:"from"`
 	// Network is the one that SourceOldForm had.
 	Network string `json:"network,omitempty"`
+	// Searched: all that Kept has of other networks was taken over.
+	Searched bool `json:"searched,omitempty"`
+}
+
+// unsearched: the damaged file may have what nobody has taken over.
+func (d Damage) unsearched() bool {
+	return d.From == SourceOldForm && d.Kept != "" && !d.Searched
 }
 
 // Loss says that allocations of a boot are missing: a damaged checkpoint had
@@ -73,6 +80,26 @@ func (c *content) note(d Damage) error {
 	return nil
 }
 
+// searched notes that all damaged files were searched.
+func (c *content) searched() error {
+	notes := c.at(bucketMeta, bucketDamage)
+	for key, value := range notes.eachValue() {
+		d, err := parseDamage(key, value)
+		if err != nil {
+			return err
+		}
+		if d.unsearched() {
+			d.Searched = true
+			doc, err := json.Marshal(d)
+			if err != nil {
+				return err
+			}
+			notes.values[key] = sealed("", key, doc)
+		}
+	}
+	return nil
+}
+
 // lose marks the allocations of a network, "" for all that are not stored, as
 // incomplete.
 func (c *content) lose(network string, l Loss) error {
@@ -97,14 +124,22 @@ func (t *Tx) Damages() []Damage {
 	var all []Damage
 	if b := t.bucket([]string{bucketMeta, bucketDamage}); b != nil {
 		_ = b.ForEach(func(k, v []byte) error {
-			var d Damage
-			if doc, err := unseal("", string(k), v); err == nil && json.Unmarshal(doc, &d) == nil {
+			if d, err := parseDamage(string(k), v); err == nil {
 				all = append(all, d)
 			}
 			return nil
 		})
 	}
 	return all
+}
+
+func parseDamage(key string, value []byte) (Damage, error) {
+	var d Damage
+	doc, err := unseal("", key, value)
+	if err == nil {
+		err = json.Unmarshal(doc, &d)
+	}
+	return d, err
 }
 
 // Acknowledge drops what Damages returns.

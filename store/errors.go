@@ -28,6 +28,9 @@ var (
 	// ErrNoSpace: the disk is full.
 	ErrNoSpace = errors.New("no space left for the checkpoint")
 
+	// ErrNoCheckpoint: there is none, and none was lost in this boot.
+	ErrNoCheckpoint = errors.New("there is no checkpoint")
+
 	// ErrReadOnly: a write was asked for where only reading is possible.
 	ErrReadOnly = errors.New("the checkpoint cannot be written")
 )

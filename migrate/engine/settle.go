@@ -94,3 +94,22 @@ func Complete(doc []byte, c form.Contents) bool {
 	p, err := decodeProgress(doc)
 	return err == nil && c.Exists && (p.Phase == Legacy || p.Phase.mirrored() && p.Place == c.Place)
 }
+
+// OldPath is where a migration document has the old form, "" where it cannot be
+// read.
+func OldPath(doc []byte) string {
+	p, err := decodeProgress(doc)
+	if err != nil {
+		return ""
+	}
+	return p.OldPath
+}
+
+// Shut returns the document of a network whose old form, at path, is shut.
+func Shut(path string) []byte {
+	doc, err := Progress{Phase: Contract, OldPath: path}.encode()
+	if err != nil { // a phase and a path are always JSON
+		return nil
+	}
+	return doc
+}

@@ -21,6 +21,7 @@
 // element that has them. bbolt always writes keys and values without a gap, in
 // the order of their elements, takes no more pages than they need, and gives a
 // branch element the first key of its child. All this is held against each
-// page: it exposes most flipped bits. What it cannot expose is a flip within a value, or in a key of a leaf that
-// stays in order: that needs a checksum in the value.
+// page: it exposes most flipped bits. What it cannot expose is a flip within a
+// value, or in a key of a leaf that stays in order: that needs a checksum in
+// the value.
 package pages

@@ -46,8 +46,9 @@ func validPageSize(n int64) bool {
 	return n >= minPageSize && n <= maxPageSize && n&(n-1) == 0
 }
 
-// page is a branch or leaf page whose elements lie within b; their keys and
-// values need not. No number in it can overflow: b is in memory, and what is
+// page is a branch or leaf page whose elements lie within b, and within its
+// first page, since bbolt splits what is longer and has more than four; their
+// keys and values need not. No number in it can overflow: b is in memory, and what is
 // added to its length has 32 bits.
 type page struct {
 	id     uint64 // for an inline page that of the page it lies in
@@ -125,7 +126,7 @@ func (f *file) page(id uint64) (page, error) {
 		return page{}, damaged("page %d goes on for %d pages, beyond the last one", id, h.overflow)
 	}
 	p := page{id: id, leaf: h.typ == typeLeaf, count: uint64(h.count), b: b[:(uint64(h.overflow)+1)*f.pageSize]}
-	if p.body() > uint64(len(p.b)) {
+	if p.body() > f.pageSize {
 		return page{}, damaged("page %d is too small for its %d elements", id, h.count)
 	}
 	if !p.leaf && p.count == 0 {

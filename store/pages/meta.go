@@ -97,7 +97,7 @@ func readMeta(r io.ReaderAt, at int64, id uint64) (Meta, error) {
 	if m.Freelist == noFreelist {
 		return Meta{}, damaged("another program wrote it, without its list of free pages")
 	}
-	if h := parseHeader(b[:]); h.id != id || h.typ != typeMeta {
+	if h := parseHeader(b[:]); h != (header{id: id, typ: typeMeta}) {
 		return Meta{}, damaged("its header is that of page %d, of type %#x", h.id, h.typ)
 	}
 	return m, nil

@@ -1,0 +1,111 @@
+package migrate
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/bolt-local/bolt-local/ipam"
+	"github.com/bolt-local/bolt-local/migrate/cnicache"
+	"github.com/bolt-local/bolt-local/migrate/engine"
+	"github.com/bolt-local/bolt-local/migrate/form"
+	"github.com/bolt-local/bolt-local/migrate/hostlocal"
+	"github.com/bolt-local/bolt-local/store"
+	"github.com/bolt-local/bolt-local/store/record"
+)
+
+// Repair is [store.Store.Repair] with all that is known beside the checkpoint:
+// host-local's directories, tombstones, and libcni's caches in cacheDirs.
+func (s State) Repair(r store.Repair, cacheDirs []string) (store.Report, error) {
+	report, err := s.Store.Repair(s.witnessed(r, cacheDirs))
+	return report, cniError(err)
+}
+
+// Restore is [store.Store.Restore], with the same.
+func (s State) Restore(r store.Repair, cacheDirs []string) (store.Report, error) {
+	report, err := s.Store.Restore(s.witnessed(r, cacheDirs))
+	return report, cniError(err)
+}
+
+func (s State) witnessed(r store.Repair, cacheDirs []string) store.Repair {
+	r.Deadline = s.deadline()
+	r.Alive = s.Namespaces.Alive
+	notices := s.notices()
+	for _, path := range slices.Sorted(maps.Keys(notices)) {
+		r.Boots = append(r.Boots, notices[path].BootID)
+	}
+	r.Witnesses = func(migrations map[string][]byte) ([]store.Witness, error) {
+		return s.witnesses(migrations, notices, cacheDirs), nil
+	}
+	return r
+}
+
+// notices are the tombstones of this data directory, where host-local's
+// directories usually are, by their path.
+func (s State) notices() map[string]form.Notice {
+	found := map[string]form.Notice{}
+	for _, parent := range []string{ipam.DefaultLegacyParent, s.Store.Dir()} {
+		entries, err := os.ReadDir(parent)
+		if err != nil {
+			continue
+		}
+		for _, e := range entries {
+			path := filepath.Join(parent, e.Name())
+			if !e.Type().IsRegular() {
+				continue
+			}
+			if c, err := hostlocal.At(path).Look(); err == nil && c.Shut != nil && c.Shut.DataDir == s.Store.Dir() && c.Shut.Network == e.Name() {
+				found[path] = *c.Shut
+			}
+		}
+	}
+	return found
+}
+
+// witnesses asks each network's older form and the caches. A network of which
+// nothing but its tombstone is left is shut, as that says.
+func (s State) witnesses(migrations map[string][]byte, notices map[string]form.Notice, cacheDirs []string) []store.Witness {
+	docs := maps.Clone(migrations)
+	for path, n := range notices {
+		if docs[n.Network] == nil {
+			docs[n.Network] = engine.Shut(path)
+		}
+	}
+	var all []store.Witness
+	for _, network := range slices.Sorted(maps.Keys(docs)) {
+		doc := docs[network]
+		if path := engine.OldPath(doc); path != "" {
+			w := store.Witness{Network: network, Name: "host-local's directory " + path, Migration: doc}
+			if c, err := hostlocal.At(path).Look(); err != nil {
+				s.Warn(err.Error())
+			} else {
+				w.Complete = engine.Complete(doc, c)
+				w.Allocations = inDirectory(c)
+			}
+			all = append(all, w)
+		}
+		all = append(all, store.Witness{Network: network, Name: "libcni's cache", Allocations: s.cached(network, cacheDirs)})
+	}
+	return all
+}
+
+func inDirectory(c form.Contents) []record.Allocation {
+	var all []record.Allocation
+	for _, e := range c.Entries {
+		all = append(all, record.Allocation{Addr: e.Addr, Holders: []record.Holder{e.Holder}})
+	}
+	return all
+}
+
+// cached are the addresses of attachments that live.
+func (s State) cached(network string, dirs []string) []record.Allocation {
+	w := &witness{network: network, namespaces: s.Namespaces, warn: s.Warn, cache: cnicache.Cache{Dirs: dirs}}
+	var all []record.Allocation
+	for _, l := range w.Living() {
+		for _, addr := range l.Addrs {
+			all = append(all, record.Allocation{Addr: addr, Holders: []record.Holder{l.Holder}})
+		}
+	}
+	return all
+}

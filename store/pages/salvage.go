@@ -1,0 +1,211 @@
+package pages
+
+import "bytes"
+
+// Found is a key that can be read. It points into the data.
+type Found struct {
+	// Path is the names of the buckets that the key is in, outermost first. It
+	// is used again for the next key. Where Reached is false, the outermost
+	// names are missing, or all.
+	Path       [][]byte
+	Key, Value []byte
+
+	// Reached: the tree that a meta page gives led here.
+	Reached bool
+
+	// Stale: the last transaction did not have it there. It may be the only
+	// copy that is left, or one that was replaced or deleted since.
+	Stale bool
+
+	// Broken: its page is damaged elsewhere, and so may be this key.
+	Broken bool
+
+	Page uint64
+}
+
+// Salvage calls visit with every key that can be read from a damaged file:
+//
+//   - first what the newest good meta page leads to;
+//   - if something is missing there, what the older one leads to beyond that (Stale);
+//   - what lies in pages to which nothing led (not Reached), even where both
+//     meta pages are gone;
+//   - at last what lies in pages that are free (Stale), if that is known.
+//
+// No page is read twice, but a key may come again from another page: the first
+// one is the best. Salvage believes no checksum but those of the meta pages:
+// what a key or a value means is the caller's to check.
+//
+// It returns how many pages it had to skip, or could read in part only. An
+// error of visit ends it and is returned as it is. Data in which no page of
+// bbolt can be seen is an error that wraps ErrDamaged. For the rest Salvage is
+// as safe as Scan.
+func Salvage(data []byte, visit func(Found) error) (skipped int, err error) {
+	metas, bad := goodMetas(data)
+	size := guessPageSize(data, metas)
+	if size == 0 {
+		return bad, damaged("it has no pages of bbolt")
+	}
+	s := salvager{
+		file:    file{data: data, pageSize: size, end: uint64(len(data)) / size},
+		skipped: bad,
+		visit:   visit,
+	}
+	s.seen, s.free, s.led = newPageSet(s.end), newPageSet(s.end), newPageSet(s.end)
+	for i, m := range metas {
+		if i > 0 && s.skipped == 0 {
+			break
+		}
+		s.reached, s.stale = true, i > 0
+		if err := s.tree(m.Root, nil, 1); err != nil {
+			return s.skipped, err
+		}
+	}
+	if len(metas) == 2 {
+		s.readFree(metas[0])
+	}
+	s.reached, s.stale = false, false
+	return s.skipped, s.orphans()
+}
+
+// goodMetas returns the meta pages that can be believed, the newer one first,
+// and how many are bad. Two that do not fit together are one: the newer.
+func goodMetas(data []byte) (metas []Meta, bad int) {
+	first, ok := metaAt(data, 0)
+	if ok {
+		metas = append(metas, first)
+	}
+	for _, size := range pageSizes {
+		if ok && size != uint64(first.PageSize) {
+			continue
+		}
+		if m, good := metaAt(data, size); good && uint64(m.PageSize) == size {
+			metas = append(metas, m)
+			break
+		}
+	}
+	bad = 2 - len(metas)
+	if len(metas) == 2 {
+		m, fit := newer(metas[0], metas[1])
+		switch {
+		case !fit:
+			return []Meta{m}, 1
+		case m == metas[1]:
+			metas[0], metas[1] = metas[1], metas[0]
+		}
+	}
+	return metas, bad
+}
+
+// metaAt reads the meta page that begins at byte at.
+func metaAt(data []byte, at uint64) (Meta, bool) {
+	if uint64(len(data)) < at+headerLen+metaLen {
+		return Meta{}, false
+	}
+	m, err := parseMeta(data[at+headerLen : at+headerLen+metaLen])
+	return m, err == nil
+}
+
+// pageSizes are the sizes to try, the most frequent first.
+var pageSizes = []uint64{4096, 16384, 65536, 8192, 32768, 1024, 2048, minPageSize}
+
+// guessPageSize takes a meta page's word, or the size with which most pages
+// have their own id; 0 if there is none.
+func guessPageSize(data []byte, metas []Meta) (size uint64) {
+	if len(metas) > 0 {
+		return uint64(metas[0].PageSize)
+	}
+	most := 0
+	for _, candidate := range pageSizes {
+		n := 0
+		for id := uint64(firstPage); (id+1)*candidate <= uint64(len(data)); id++ {
+			h := parseHeader(data[id*candidate:])
+			if h.id == id && (h.typ == typeBranch || h.typ == typeLeaf) {
+				n++
+			}
+		}
+		if n > most {
+			size, most = candidate, n
+		}
+	}
+	return size
+}
+
+// readFree fills free with what m does not use, or leaves it empty.
+func (s *salvager) readFree(m Meta) {
+	free := newPageSet(s.end)
+	for id := m.HighWater; id < s.end; id++ {
+		free.add(id)
+	}
+	_, err := readFreelist(bytes.NewReader(s.data), m, func(id uint64) error {
+		if id < s.end {
+			free.add(id)
+		}
+		return nil
+	})
+	if err != nil {
+		s.skipped++
+		return
+	}
+	s.free = free
+}
+
+// orphans visits what lies in pages that were not seen. Pages to which others
+// of them lead come with these, so that the names of their buckets are known.
+func (s *salvager) orphans() error {
+	s.eachOrphan(func(p *page) error {
+		if !s.free.has(p.id) {
+			s.markLed(p)
+		}
+		return nil
+	})
+	err := s.eachOrphan(func(p *page) error {
+		if s.free.has(p.id) || s.led.has(p.id) {
+			return nil
+		}
+		return s.read(p, 1)
+	})
+	if err != nil {
+		return err
+	}
+	err = s.eachOrphan(func(p *page) error {
+		if s.free.has(p.id) {
+			return nil
+		}
+		return s.read(p, 1)
+	})
+	if err != nil {
+		return err
+	}
+	s.stale, s.alone = true, true
+	return s.eachOrphan(func(p *page) error { return s.read(p, 1) })
+}
+
+func (s *salvager) eachOrphan(fn func(p *page) error) error {
+	for id := uint64(firstPage); id < s.end; id++ {
+		if s.seen.has(id) {
+			continue
+		}
+		if p, ok := s.open(id); ok {
+			if err := fn(&p); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// markLed notes the pages to which p leads.
+func (s *salvager) markLed(p *page) {
+	for i := range p.count {
+		var to uint64
+		if !p.leaf {
+			to, _ = p.branchElement(i)
+		} else if flags, at := p.leafElement(i); flags == flagBucket && p.holds(at) {
+			b, _ := parseBucket(p.value(at), p.id)
+			to = b.root
+		}
+		if to < s.end && to != p.id {
+			s.led.add(to)
+		}
+	}
+}

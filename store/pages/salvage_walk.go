@@ -1,0 +1,161 @@
+package pages
+
+import "bytes"
+
+// salvager walks trees of which any page may be damaged.
+type salvager struct {
+	file
+	seen    pageSet // pages that were read
+	free    pageSet // pages that the last transaction does not use
+	led     pageSet // pages to which one leads that nothing led to
+	skipped int
+	path    [][]byte
+	visit   func(Found) error
+
+	// Of the walk that goes on.
+	reached, stale bool
+	alone          bool // not beyond a page itself
+}
+
+// skip counts a page of the newest tree.
+func (s *salvager) skip() {
+	if s.reached && !s.stale {
+		s.skipped++
+	}
+}
+
+// open returns a branch or leaf page, if it is one by its header. An overflow
+// count that cannot be is taken for as many pages as there are.
+func (s *salvager) open(id uint64) (page, bool) {
+	if id < firstPage || id >= s.end {
+		return page{}, false
+	}
+	b := s.data[id*s.pageSize:]
+	h := parseHeader(b)
+	if h.id != id || h.typ != typeBranch && h.typ != typeLeaf {
+		return page{}, false
+	}
+	n := min(uint64(h.overflow)+1, s.end-id)
+	p := page{id: id, leaf: h.typ == typeLeaf, count: uint64(h.count), b: b[:n*s.pageSize]}
+	return p, p.body() <= s.pageSize
+}
+
+// tree visits what the page with this id leads to. A page that does not begin
+// with the key first is not the one that was meant, unless that is nil.
+func (s *salvager) tree(id uint64, first []byte, depth int) error {
+	p, ok := s.open(id)
+	if !ok || s.seen.has(id) || first != nil && !p.beginsWith(first) || depth > maxDepth {
+		s.skip()
+		return nil
+	}
+	return s.read(&p, depth)
+}
+
+// beginsWith tells whether the first key is key.
+func (p *page) beginsWith(key []byte) bool {
+	if p.count == 0 {
+		return false
+	}
+	_, at := p.branchElement(0)
+	if p.leaf {
+		_, at = p.leafElement(0)
+	}
+	return p.holds(at) && bytes.Equal(p.key(at), key)
+}
+
+// read visits what p holds and leads to.
+func (s *salvager) read(p *page, depth int) error {
+	s.seen.add(p.id)
+	whole := p.whole(s.pageSize)
+	if whole {
+		for id := p.id + 1; id < p.id+s.pages(p); id++ {
+			s.seen.add(id)
+		}
+	} else {
+		s.skip()
+	}
+	if p.leaf {
+		return s.leaf(p, !whole)
+	}
+	if s.alone {
+		return nil
+	}
+	for i := range p.count {
+		child, at := p.branchElement(i)
+		if !p.holds(at) {
+			s.skip()
+			continue
+		}
+		if err := s.tree(child, p.key(at), depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *salvager) leaf(p *page, broken bool) error {
+	for i := range p.count {
+		flags, at := p.leafElement(i)
+		if flags&^flagBucket != 0 || !p.holds(at) {
+			continue
+		}
+		var err error
+		if flags == flagBucket {
+			err = s.bucket(p, p.key(at), p.value(at))
+		} else {
+			err = s.visit(Found{
+				Path: s.path, Key: p.key(at), Value: p.value(at), Page: p.id,
+				Reached: s.reached, Stale: s.stale, Broken: broken,
+			})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *salvager) bucket(p *page, name, value []byte) error {
+	b, ok := parseBucket(value, p.id)
+	if !ok || p.inline || len(s.path) == maxNesting {
+		s.skip()
+		return nil
+	}
+	if b.root != 0 && s.alone {
+		return nil
+	}
+	s.path = append(s.path, name)
+	defer func() { s.path = s.path[:len(s.path)-1] }()
+	if b.root != 0 {
+		return s.tree(b.root, nil, 1)
+	}
+	whole := b.inline.whole(s.pageSize)
+	if !whole {
+		s.skip()
+	}
+	return s.leaf(&b.inline, !whole)
+}
+
+// whole tells whether p is sound in itself: its elements are in their places
+// and its keys ascend.
+func (p *page) whole(pageSize uint64) bool {
+	if !p.leaf && p.count == 0 {
+		return false
+	}
+	next := p.body()
+	var last []byte
+	for i := range p.count {
+		var flags uint32
+		var at span
+		if p.leaf {
+			flags, at = p.leafElement(i)
+		} else {
+			_, at = p.branchElement(i)
+		}
+		if at.key != next || !p.holds(at) || flags&^flagBucket != 0 || bytes.Compare(last, p.key(at)) >= 0 {
+			return false
+		}
+		last, next = p.key(at), at.end
+	}
+	return p.fits(next, pageSize)
+}

@@ -1,0 +1,369 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bolt-local/bolt-local/store/record"
+)
+
+// Repair is how a checkpoint is to be repaired.
+type Repair struct {
+	// Deadline bounds the wait for the locks.
+	Deadline time.Time
+	// Backup is a file that Backup wrote, "" for none.
+	Backup string
+	// Accept declares that what is found is all there is.
+	Accept bool
+	// DryRun changes nothing.
+	DryRun bool
+	// Alive tells of a namespace that is there.
+	Alive func(record.NetNS) bool
+	// Boots are the boot ids that other files name which were written with the
+	// checkpoint.
+	Boots []string
+	// Witnesses tells what is known beside the store's own files. migrations are
+	// the documents of the networks, as far as they can be read.
+	Witnesses func(migrations map[string][]byte) ([]Witness, error)
+}
+
+// Witness is what something beside the checkpoint knows of a network.
+type Witness struct {
+	Network string
+	Name    string // of the witness, for people
+	// Complete: the network has no allocation but these.
+	Complete    bool
+	Allocations []record.Allocation
+	// Migration is the document that the network gets where none can be read.
+	Migration []byte
+}
+
+// Report is what Repair has done, or would do.
+type Report struct {
+	// Problem is what is wrong, nil where nothing is.
+	Problem error
+	// Kept is the name that the damaged file has now.
+	Kept string
+	// Complete is a source that had everything, "" where none did.
+	Complete string
+	// Allocations are those of the new checkpoint.
+	Allocations []Vouched
+	// Lost are the networks of which allocations may be missing. ADD is refused
+	// in them.
+	Lost []string
+	// Others: there may have been networks of which nothing is left.
+	Others bool
+	// Notes is what a person should know beside.
+	Notes []string
+}
+
+// Repair rebuilds a damaged checkpoint, or one that has lost allocations, from
+// all there is. Doing it twice is the same as once. Its error wraps ErrFormat
+// where a newer version is needed.
+func (s *Store) Repair(r Repair) (Report, error) {
+	report, err := s.repairLocked(r)
+	if err == nil && r.Accept && !r.DryRun && (len(report.Lost) > 0 || report.Others) {
+		// There was nothing left to be searched.
+		report.Lost, report.Others = nil, false
+		err = s.Update(Op{Verb: "repair"}, (*Tx).AcceptLoss)
+	}
+	return report, err
+}
+
+func (s *Store) repairLocked(r Repair) (Report, error) {
+	bootID := s.opts.BootID()
+	l, err := s.lock(exists(s.dir), true, r.Deadline)
+	if err != nil {
+		return Report{}, noSpace(err)
+	}
+	defer l.Unlock()
+	problem := s.examine(bootID, r.Deadline)
+	switch {
+	case problem == nil:
+		left, unsearched, err := s.leftToRepair(bootID, r.Deadline)
+		if err != nil || left.Problem == nil || !unsearched && r.Backup == "" {
+			return left, err
+		}
+		problem = left.Problem
+	case !errors.Is(problem, ErrDamaged), errors.Is(problem, errNotRegular):
+		return Report{}, problem
+	}
+	b := rebuild{store: s, repair: r, bootID: bootID, report: Report{Problem: problem}}
+	c, err := b.run()
+	if err != nil || r.DryRun {
+		return b.report, err
+	}
+	b.report.Kept, err = s.replace(bootID, c, Damage{Problem: problem.Error(), From: SourceRepair})
+	if err != nil {
+		return b.report, fmt.Errorf("repairing %s: %w", s.Path(), noSpace(err))
+	}
+	return b.report, nil
+}
+
+// leftToRepair tells what a sound checkpoint lacks, and whether there is a
+// damaged file that was not searched for it.
+func (s *Store) leftToRepair(bootID string, deadline time.Time) (left Report, unsearched bool, err error) {
+	err = s.view(viewing{bootID: bootID, deadline: deadline}, func(t *Tx) error {
+		if t.problem != nil {
+			return t.problem
+		}
+		for _, network := range append(t.Networks(), "") {
+			l, lost := t.lossOf(network)
+			switch {
+			case !lost:
+				continue
+			case network == "":
+				left.Others = true
+			default:
+				left.Lost = append(left.Lost, network)
+			}
+			left.Problem = fmt.Errorf("%w: %s", ErrLost, l.Reason)
+		}
+		unsearched = slices.ContainsFunc(t.Damages(), Damage.unsearched)
+		return nil
+	})
+	return left, unsearched, err
+}
+
+// rebuild makes one checkpoint out of several sources.
+type rebuild struct {
+	store  *Store
+	repair Repair
+	bootID string
+	report Report
+
+	sources   []source
+	witnesses []Witness
+}
+
+func (b *rebuild) run() (*content, error) {
+	if err := b.read(); err != nil {
+		return nil, err
+	}
+	c := mergeRest(b.sources)
+	if err := c.searched(); err != nil {
+		return nil, err
+	}
+	var err error
+	if b.repair.Witnesses != nil {
+		if b.witnesses, err = b.repair.Witnesses(c.migrations()); err != nil {
+			return nil, err
+		}
+	}
+	var claims []claim
+	for _, src := range b.sources {
+		claims = append(claims, src.content.claims(src.name, b.bootID, b.repair.Alive)...)
+	}
+	for _, w := range b.witnesses {
+		for _, a := range w.Allocations {
+			claims = append(claims, claim{w.Network, a, w.Name})
+		}
+		b.adopt(c, w)
+	}
+	claims = append(claims, b.scraps(claims)...)
+	b.report.Allocations = settle(claims, b.repair.Alive)
+	for _, v := range b.report.Allocations {
+		if err := c.putAllocation(v.Network, v.Allocation); err != nil {
+			return nil, err
+		}
+	}
+	return c, b.losses(c)
+}
+
+// read reads the store's own files, the best first.
+func (b *rebuild) read() error {
+	s := b.store
+	journal, journalErr := readJournal(s.file(JournalFile))
+	if journalErr == nil {
+		journalErr = s.vouches(journal)
+	}
+	file, err := salvage(s.Path(), "the damaged file")
+	if err != nil && !missing(err) {
+		return fmt.Errorf("reading %s: %w", s.Path(), err)
+	}
+	if errors.Is(b.report.Problem, ErrLost) {
+		file.name = "the checkpoint"
+	}
+	fromJournal := source{name: "the journal", content: journal.content, whole: journalErr == nil}
+	if fromJournal.content == nil {
+		fromJournal.content = newContent()
+	}
+	b.sources = []source{fromJournal, file}
+	if errors.Is(b.report.Problem, errForeign) || errors.Is(b.report.Problem, ErrLost) {
+		b.sources = []source{file, fromJournal} // it has what the journal has not
+	}
+	for _, name := range s.keptFiles(mergeRest(b.sources)) {
+		kept, err := salvage(s.file(name), name)
+		if err != nil && !missing(err) {
+			return fmt.Errorf("reading %s: %w", s.file(name), err)
+		}
+		b.sources = append(b.sources, kept)
+	}
+	if b.repair.Backup != "" {
+		backup, err := s.readFile(b.repair.Backup, "the backup", b.repair.Deadline)
+		if err != nil {
+			return err
+		}
+		b.sources = append(b.sources, backup)
+	}
+	for _, src := range b.sources {
+		src.content.sanitize()
+	}
+	b.judge(journalErr)
+	return nil
+}
+
+// judge finds out whether one of the files has everything.
+func (b *rebuild) judge(journalErr error) {
+	problem := b.report.Problem
+	boots := append(b.store.bootsOnFile(), b.repair.Boots...)
+	foreign := errors.Is(problem, errForeign)
+	switch {
+	case errors.Is(problem, ErrLost):
+	case foreign && journalErr == nil && b.sources[0].whole && b.sources[0].content.sameNetworks(b.sources[1].content):
+		b.report.Complete = "the file itself: it holds what the journal tells"
+	case !foreign && journalErr == nil:
+		b.report.Complete = "the journal"
+	case !foreign && b.bootID != "" && len(boots) > 0 && !slices.Contains(boots, b.bootID) && !slices.Contains(boots, ""):
+		b.report.Complete = "none is needed: nothing was written in this boot"
+	default:
+		if journalErr != nil {
+			b.report.Notes = append(b.report.Notes, "the journal does not tell everything: "+journalErr.Error())
+		}
+	}
+}
+
+// scraps are the claims of pages that nothing leads to. They count for what
+// nobody else knows, and only where something is missing.
+func (b *rebuild) scraps(known []claim) []claim {
+	if b.report.Complete != "" {
+		return nil
+	}
+	type key struct{ network, addr string }
+	have := map[key]bool{}
+	for _, c := range known {
+		have[key{c.network, c.alloc.Addr.String()}] = true
+	}
+	var all []claim
+	names := networksIn(b.sources)
+	for _, src := range b.sources {
+		if src.whole {
+			continue
+		}
+		for _, c := range src.scrapClaims(names) {
+			if !have[key{c.network, c.alloc.Addr.String()}] {
+				all = append(all, c)
+			}
+		}
+	}
+	return all
+}
+
+// adopt gives a network that a witness knows what it needs.
+func (b *rebuild) adopt(c *content, w Witness) {
+	path := []string{bucketNetworks, w.Network}
+	if w.Migration != nil && c.get(path, keyMigration) == nil {
+		c.put(path, keyMigration, sealed(w.Network, keyMigration, w.Migration))
+	}
+}
+
+// losses marks the networks of which nobody can say that nothing is missing.
+func (b *rebuild) losses(c *content) error {
+	epoch := c.beginEpoch(b.bootID)
+	complete := map[string]bool{}
+	for _, w := range b.witnesses {
+		complete[w.Network] = complete[w.Network] || w.Complete
+	}
+	for name, network := range c.at(bucketNetworks).each() {
+		_, was := network.values[keyLost]
+		delete(network.values, keyLost)
+		if b.repair.Accept || b.report.Complete != "" || complete[name] || errors.Is(b.report.Problem, ErrLost) && !was {
+			continue
+		}
+		b.report.Lost = append(b.report.Lost, name)
+		if err := c.lose(name, b.loss(epoch)); err != nil {
+			return err
+		}
+	}
+	slices.Sort(b.report.Lost)
+	if meta := c.at(bucketMeta); meta != nil {
+		delete(meta.values, keyLost)
+	}
+	if b.repair.Accept || b.report.Complete != "" {
+		return nil
+	}
+	b.report.Others = true
+	return c.lose("", b.loss(epoch))
+}
+
+func (b *rebuild) loss(epoch uint64) Loss {
+	return Loss{Epoch: epoch, Reason: "it was repaired from what was left, and nothing of that had everything"}
+}
+
+// migrations are the documents of all networks.
+func (c *content) migrations() map[string][]byte {
+	docs := map[string][]byte{}
+	for name, network := range c.at(bucketNetworks).each() {
+		if doc, err := unseal(name, keyMigration, network.values[keyMigration]); err == nil {
+			docs[name] = doc
+		} else {
+			docs[name] = nil
+		}
+	}
+	return docs
+}
+
+// sameNetworks tells whether c and other hold the same allocations.
+func (c *content) sameNetworks(other *content) bool {
+	return strings.Join(c.allocationLines(), "\n") == strings.Join(other.allocationLines(), "\n")
+}
+
+func (c *content) allocationLines() []string {
+	var lines []string
+	for name, network := range c.at(bucketNetworks).each() {
+		for key, value := range network.at(bucketAllocations).eachValue() {
+			lines = append(lines, fmt.Sprintf("%q %x %x", name, key, value))
+		}
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+// sanitize drops what a damaged file has under keys that have to be readable.
+func (c *content) sanitize() {
+	for name, network := range c.at(bucketNetworks).each() {
+		for _, key := range []string{keyRanges, keyMigration, keyLost} {
+			if value, there := network.values[key]; there {
+				if _, err := unseal(name, key, value); err != nil {
+					delete(network.values, key)
+				}
+			}
+		}
+		for key, value := range network.at(bucketCursors).eachValue() {
+			if len(value) != addrLen {
+				delete(network.at(bucketCursors).values, key)
+			}
+		}
+	}
+	for key, value := range c.at(bucketMeta, bucketEpochs).eachValue() {
+		if len(value) != 8 || validBootID(key) == "" {
+			delete(c.at(bucketMeta, bucketEpochs).values, key)
+		}
+	}
+	for key, value := range c.at(bucketMeta, bucketDamage).eachValue() {
+		if _, err := parseDamage(key, value); err != nil {
+			delete(c.at(bucketMeta, bucketDamage).values, key)
+		}
+	}
+	if meta := c.at(bucketMeta); meta != nil {
+		if _, err := parseFormat(meta.values[keyFormat]); err != nil {
+			delete(meta.values, keyFormat)
+		}
+		if _, err := unseal("", keyLost, meta.values[keyLost]); err != nil {
+			delete(meta.values, keyLost)
+		}
+	}
+}

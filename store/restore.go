@@ -1,0 +1,172 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/bolt-local/bolt-local/store/record"
+)
+
+// Restore puts a backup in the place of the checkpoint, without forgetting what
+// this boot knows: what is held now stays held, and what the backup says of this
+// boot comes back where its namespace is still there. The checkpoint that is
+// replaced is kept. Where neither it nor the journal is sound, Restore is Repair
+// with the backup as one more source. r.Accept and r.DryRun are as for Repair.
+//
+// The error wraps ErrFormat for a backup that only a newer version may write,
+// and ErrDamaged for one that is not whole.
+func (s *Store) Restore(r Repair) (Report, error) {
+	bootID := s.opts.BootID()
+	backup, err := s.readFile(r.Backup, "the backup", r.Deadline)
+	if err != nil {
+		return Report{}, err
+	}
+	if err := makeDir(s.dir, 0o700); err != nil {
+		return Report{}, noSpace(err)
+	}
+	l, err := s.lock(true, true, r.Deadline)
+	if err != nil {
+		return Report{}, noSpace(err)
+	}
+	current, err := s.current(bootID, r.Deadline)
+	if errors.Is(err, ErrDamaged) && !errors.Is(err, errNotRegular) {
+		l.Unlock()
+		return s.Repair(r)
+	}
+	defer l.Unlock()
+	if err != nil {
+		return Report{}, err
+	}
+	m := reconciling{store: s, repair: r, bootID: bootID, backup: backup.content}
+	c, err := m.run(current)
+	if err != nil || r.DryRun {
+		return m.report, err
+	}
+	m.report.Kept, err = s.replace(bootID, c, Damage{Problem: "restored from a backup by hand", From: SourceBackup})
+	if err != nil {
+		return m.report, fmt.Errorf("restoring %s: %w", s.Path(), noSpace(err))
+	}
+	return m.report, nil
+}
+
+// current is what the checkpoint holds, or the journal where that is damaged;
+// nil where there is no checkpoint. Its error wraps ErrDamaged where neither is
+// whole.
+func (s *Store) current(bootID string, deadline time.Time) (*content, error) {
+	var c *content
+	problem := s.view(viewing{bootID: bootID, deadline: deadline, whole: true}, func(t *Tx) (err error) {
+		if t.problem != nil || !t.Exists() {
+			return t.problem
+		}
+		c, err = readContent(t.bolt)
+		return err
+	})
+	if !errors.Is(problem, ErrDamaged) {
+		return c, problem
+	}
+	journal, err := readJournal(s.file(JournalFile))
+	if err != nil || errors.Is(problem, errForeign) || s.vouches(journal) != nil {
+		return nil, problem
+	}
+	return journal.content, nil
+}
+
+// reconciling brings a backup and what is known now together.
+type reconciling struct {
+	store  *Store
+	repair Repair
+	bootID string
+	backup *content
+	report Report
+}
+
+func (m *reconciling) run(current *content) (*content, error) {
+	if current == nil {
+		return m.alone()
+	}
+	claims := m.backup.claims("the backup", m.bootID, m.repair.Alive)
+	rest := mergeRest([]source{{content: m.backup}})
+	delete(rest.buckets, bucketMeta)
+	current.fillIn(rest)
+	for _, cl := range claims {
+		if err := m.claim(current, cl); err != nil {
+			return nil, err
+		}
+	}
+	return current, nil
+}
+
+// alone is for a node without a checkpoint. Of this boot nobody knows what came
+// after the backup.
+func (m *reconciling) alone() (*content, error) {
+	epochs := m.backup.at(bucketMeta, bucketEpochs)
+	if _, ofThisBoot := epochs.eachValue()[m.bootID]; !ofThisBoot || m.repair.Accept {
+		return m.backup, nil
+	}
+	loss := Loss{Epoch: m.backup.currentEpoch(m.bootID), Reason: "a backup of this boot was restored, and nothing tells what came after it"}
+	for name := range m.backup.at(bucketNetworks).each() {
+		m.report.Lost = append(m.report.Lost, name)
+		if err := m.backup.lose(name, loss); err != nil {
+			return nil, err
+		}
+	}
+	m.report.Others = true
+	return m.backup, m.backup.lose("", loss)
+}
+
+// claim adds what the backup says of one address, if that can still be so.
+func (m *reconciling) claim(current *content, cl claim) error {
+	addr := cl.alloc.Addr
+	var now record.Allocation
+	if value := current.get([]string{bucketNetworks, cl.network, bucketAllocations}, string(addrKey(addr))); value != nil {
+		var err error
+		if now, err = record.Decode(cl.network, addr, value); err != nil {
+			return err
+		}
+		if now.Epoch != 0 && now.Epoch < current.currentEpoch(m.bootID) && !anyAlive(now, m.repair.Alive) {
+			now.Holders = nil
+		}
+	}
+	changed := false
+	for _, h := range cl.alloc.Holders {
+		note := fmt.Sprintf("network %s: %s, container %s, ifname %s: ", cl.network, addr, h.ContainerID, h.IfName)
+		switch {
+		case now.HeldBy(h.Attachment):
+			continue
+		case !m.repair.Alive(h.NetNS) && len(now.Holders) > 0:
+			note += "container " + now.Holders[0].ContainerID + " holds it now and keeps it"
+		case !m.repair.Alive(h.NetNS):
+			note += "freed since the backup, and stays so"
+		case len(now.Holders) > 0:
+			note += "its namespace is there, but container " + now.Holders[0].ContainerID + " has the address as well: delete the pod of one"
+			now.Holders, changed = append(now.Holders, h), true
+		default:
+			note += "freed since the backup, but its namespace is there: it holds the address again"
+			now, changed = record.Allocation{Addr: addr, Holders: []record.Holder{h}}, true
+		}
+		m.report.Notes = append(m.report.Notes, note)
+	}
+	if !changed {
+		return nil
+	}
+	v := Vouched{Network: cl.network, Allocation: now, Sources: []string{cl.source}}
+	m.report.Allocations = append(m.report.Allocations, v)
+	return current.replaceAllocation(cl.network, now)
+}
+
+// replaceAllocation is putAllocation over whatever the address had before.
+func (c *content) replaceAllocation(network string, a record.Allocation) error {
+	path := []string{bucketNetworks, network, bucketAllocations}
+	if value := c.get(path, string(addrKey(a.Addr))); value != nil {
+		old, err := record.Decode(network, a.Addr, value)
+		if err != nil {
+			return err
+		}
+		attached := c.make(bucketNetworks, network, bucketAttachments)
+		for _, h := range old.Holders {
+			delete(attached.values, string(attachmentKey(h.Attachment, a.Addr)))
+		}
+	}
+	return c.putAllocation(network, a)
+}

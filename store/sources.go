@@ -1,0 +1,201 @@
+package store
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net/netip"
+	"os"
+	"slices"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+	"golang.org/x/sys/unix"
+
+	"github.com/bolt-local/bolt-local/store/pages"
+	"github.com/bolt-local/bolt-local/store/record"
+)
+
+// A source is a file that knows something of a checkpoint.
+type source struct {
+	name    string // for people
+	content *content
+	// scraps are what lies in pages that nothing leads to, by address. Of which
+	// network they are tells their checksum alone.
+	scraps []scrap
+	// whole: nothing of it is missing.
+	whole bool
+}
+
+type scrap struct {
+	addr  netip.Addr
+	value []byte
+}
+
+// salvage reads what can be read of a damaged checkpoint.
+func salvage(path, name string) (source, error) {
+	src := source{name: name, content: newContent()}
+	f, err := openRegular(path, os.O_RDONLY)
+	if err != nil {
+		return src, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || info.Size() == 0 {
+		return src, err
+	}
+	data, err := unix.Mmap(int(f.Fd()), 0, int(info.Size()), unix.PROT_READ, unix.MAP_SHARED)
+	if err != nil {
+		return src, fmt.Errorf("mapping %s: %w", path, err)
+	}
+	defer func() { _ = unix.Munmap(data) }()
+	err = guard(path, func() error {
+		skipped, err := pages.Salvage(data, src.found)
+		src.whole = err == nil && skipped == 0
+		return err
+	})
+	if errors.Is(err, pages.ErrDamaged) || errors.Is(err, ErrDamaged) {
+		err = nil // there is no more to be had
+	}
+	return src, err
+}
+
+func (s *source) found(f pages.Found) error {
+	value := bytes.Clone(f.Value)
+	if !f.Reached || f.Stale {
+		if addr, err := keyAddr(f.Key); err == nil {
+			s.scraps = append(s.scraps, scrap{addr, value})
+		}
+		return nil
+	}
+	path := make([]string, len(f.Path))
+	for i, name := range f.Path {
+		path[i] = string(name)
+	}
+	if s.content.get(path, string(f.Key)) == nil { // the first is the best
+		s.content.put(path, string(f.Key), value)
+	}
+	return nil
+}
+
+// readFile reads a checkpoint that has to be sound, and one that this version
+// may write.
+func (s *Store) readFile(path, name string, deadline time.Time) (source, error) {
+	f, err := openRegular(path, os.O_RDONLY)
+	if err != nil {
+		return source{}, err
+	}
+	_, err = inspect(f, true)
+	_ = f.Close()
+	if err != nil {
+		return source{}, fmt.Errorf("%s: %w", path, err)
+	}
+	src := source{name: name, whole: true}
+	err = s.viewBolt(path, deadline, func(tx *bolt.Tx) error {
+		t, err := s.begin(tx, "")
+		if err == nil {
+			err = t.format.mayWrite()
+		}
+		if err == nil {
+			err = t.Verify()
+		}
+		if err == nil {
+			src.content, err = readContent(tx)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		return nil
+	})
+	return src, err
+}
+
+// keptFiles are the damaged files of which c tells and that nobody has taken
+// everything from.
+func (s *Store) keptFiles(c *content) []string {
+	var names []string
+	for key, value := range c.at(bucketMeta, bucketDamage).eachValue() {
+		if d, err := parseDamage(key, value); err == nil && d.unsearched() {
+			names = append(names, d.Kept)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// scrapClaims finds out of which network each scrap is.
+func (s source) scrapClaims(networks []string) []claim {
+	var all []claim
+	for _, sc := range s.scraps {
+		for _, network := range networks {
+			if !record.Sound(network, sc.addr, sc.value) {
+				continue
+			}
+			if a, err := record.Decode(network, sc.addr, sc.value); err == nil {
+				all = append(all, claim{network, a, "a page that nothing leads to, in " + s.name})
+			}
+		}
+	}
+	return all
+}
+
+// networksIn are the names of the networks that any source has.
+func networksIn(sources []source) []string {
+	names := map[string]bool{}
+	for _, s := range sources {
+		for name := range s.content.at(bucketNetworks).each() {
+			names[name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// merge puts everything of the sources together but for allocations and what is
+// counted in them: of each key the first source that has it.
+func mergeRest(sources []source) *content {
+	all := newContent()
+	for _, s := range sources {
+		all.fillIn(s.content)
+	}
+	for _, network := range all.at(bucketNetworks).each() {
+		delete(network.buckets, bucketAllocations)
+		delete(network.buckets, bucketAttachments)
+	}
+	if meta := all.at(bucketMeta); meta != nil {
+		delete(meta.buckets, bucketUnnumbered)
+	}
+	return all
+}
+
+// fillIn adds to c what other has and c has not.
+func (c *content) fillIn(other *content) {
+	for key, value := range other.eachValue() {
+		if _, there := c.values[key]; !there {
+			c.values[key] = value
+		}
+	}
+	for name, b := range other.each() {
+		c.make(name).fillIn(b)
+	}
+}
+
+// putAllocation stores an allocation of this boot, in both indexes.
+func (c *content) putAllocation(network string, a record.Allocation) error {
+	a.Epoch = 0
+	value, err := record.Encode(network, a)
+	if err != nil {
+		return err
+	}
+	in := func(bucket string) []string { return []string{bucketNetworks, network, bucket} }
+	c.put(in(bucketAllocations), string(addrKey(a.Addr)), value)
+	for _, h := range a.Holders {
+		c.put(in(bucketAttachments), string(attachmentKey(h.Attachment, a.Addr)), []byte{})
+	}
+	c.put([]string{bucketMeta, bucketUnnumbered}, string(unnumberedKey(network, a.Addr)), []byte{})
+	return nil
+}
+
+// missing: a source that is not there is none.
+func missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
