@@ -3,7 +3,6 @@ package ipam
 import (
 	"net"
 	"net/netip"
-	"unicode/utf8"
 
 	"github.com/containernetworking/cni/pkg/types"
 	current "github.com/containernetworking/cni/pkg/types/100"
@@ -28,11 +27,8 @@ func (p *Plugin) Add(call Call) (types.Result, error) {
 			return nil, err
 		}
 	}
-	if len(call.ContainerID) > maxContainerID {
-		return nil, Errorf(CodeEnvironment, "CNI_CONTAINERID has %d characters, more than %d", len(call.ContainerID), maxContainerID)
-	}
-	if !utf8.ValidString(call.IfName) { // a record is JSON, and would have another name
-		return nil, Errorf(CodeEnvironment, "CNI_IFNAME %q is not UTF-8", call.IfName)
+	if err := checkAttachment(call.ContainerID, call.IfName); err != nil {
+		return nil, err
 	}
 	ns := p.Namespaces.Identify(call.NetNS)
 	if !call.NetNSOverride && p.Namespaces.IsOwn(ns) {
@@ -76,10 +72,6 @@ func (p *Plugin) Add(call Call) (types.Result, error) {
 	}
 	return result.GetAsVersion(cfg.CNIVersion)
 }
-
-// maxContainerID bounds a container id, which is a part of a key, in bytes.
-// What runtimes use has at most a few hundred.
-const maxContainerID = 30000
 
 // grant is an address that the attachment holds after the ADD.
 type grant struct {

@@ -12,6 +12,12 @@ import (
 func (p *Plugin) Check(call Call) error {
 	cfg := ParseLenient(call.Stdin)
 	p.warnAll(cfg.Warnings)
+	if err := checkAttachment(call.ContainerID, call.IfName); err != nil {
+		return Errorf(CodeNothingAllocated, "nothing is recorded under such a name: %w", err)
+	}
+	if cfg.Network == "" {
+		return Errorf(CodeNothingAllocated, "nothing is recorded for container %s, ifname %s: no network has the name of this one", call.ContainerID, call.IfName)
+	}
 	prev, given, err := prevAddresses(call.Stdin)
 	if err != nil {
 		return err

@@ -107,9 +107,10 @@ func ParseConfig(stdin []byte, cniArgs string) (*Config, error) {
 
 // ParseSettings reads everything but the addressing, for GC: it frees, so the
 // data directory must be certain, whatever the ranges say. Its errors are those
-// of [ParseConfig].
+// of [ParseConfig], but a name that no network can have is a warning, and
+// Network is empty then.
 func ParseSettings(stdin []byte) (*Config, error) {
-	d := &decoder{}
+	d := &decoder{frees: true}
 	top := d.document(stdin, topSchema)
 	cfg := d.settings(top, d.child(top, "ipam", ipamSchema))
 	if d.err != nil {
@@ -129,9 +130,9 @@ func (d *decoder) named(network string) error {
 
 // ParseLenient reads the configuration for a verb that looks at what is
 // recorded: DEL and CHECK, which must work under a configuration that has
-// changed or is broken. What is wrong has its default and a warning. Of the
-// addressing there are only the range sets, and none where one of them is
-// wrong. stdin must have passed skel, which sees to the name.
+// changed or is broken. What is wrong has its default and a warning: none for
+// the name, which is empty then. Of the addressing there are only the range
+// sets, and none where one of them is wrong.
 func ParseLenient(stdin []byte) *Config {
 	d := &decoder{lenient: true}
 	top := d.document(stdin, topSchema)

@@ -8,12 +8,20 @@ import (
 )
 
 // Del frees what the attachment holds, of any epoch, whatever the
-// configuration says now. Absent is success. In the chained role it does
-// nothing: it runs before the main plugin's DEL and must never block that.
+// configuration says now. Absent is success, and so is what no ADD can have
+// been given. In the chained role it does nothing: it runs before the main
+// plugin's DEL and must never block that.
 func (p *Plugin) Del(call Call) error {
 	cfg := ParseLenient(call.Stdin)
 	p.warnAll(cfg.Warnings)
 	if cfg.Role == Chained {
+		return nil
+	}
+	if err := checkAttachment(call.ContainerID, call.IfName); err != nil || cfg.Network == "" {
+		if err != nil {
+			p.Warn(err.Error())
+		}
+		p.warnf("DEL of container %s, ifname %s: no ADD is answered under such a name, so nothing was freed", quoted(call.ContainerID), quoted(call.IfName))
 		return nil
 	}
 	prev, _, err := prevAddresses(call.Stdin)

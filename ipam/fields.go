@@ -45,6 +45,8 @@ func (o object) at(name string) string {
 type decoder struct {
 	// lenient turns errors into warnings.
 	lenient bool
+	// frees does so for the network's name alone.
+	frees bool
 	// err is the first error of a decoder that is not lenient.
 	err      error
 	warnings []string

@@ -21,6 +21,10 @@ func (p *Plugin) GC(call Call) error {
 		return err
 	}
 	p.warnAll(cfg.Warnings)
+	if cfg.Network == "" {
+		p.warnf("GC: no ADD is answered under such a name, so nothing was freed")
+		return nil
+	}
 	valid, err := ParseValidAttachments(call.Stdin)
 	if err != nil {
 		return err

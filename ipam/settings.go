@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/containernetworking/cni/pkg/utils"
 )
 
 // settings reads everything but the addressing.
@@ -40,33 +38,6 @@ func (d *decoder) settings(top, ipam object) *Config {
 		cfg.DataDir = DefaultDataDir
 	}
 	return cfg
-}
-
-// network reads the name of the network, which also names a directory.
-func (d *decoder) network(top object) string {
-	name := d.text(top, "name")
-	if name == "" {
-		d.fail(Errorf(CodeConfig, "name is missing"))
-		return ""
-	}
-	if err := utils.ValidateNetworkName(name); err != nil {
-		d.fail(invalid(textAt{"name", name}, "has characters other than letters, digits, '_', '.' and '-', or begins with one of these three"))
-		return ""
-	}
-	if isOwnFile(name) {
-		d.fail(invalid(textAt{"name", name}, "is the name of one of bolt-local's own files in the data directory; choose another"))
-	}
-	return name
-}
-
-// isOwnFile tells whether a network's directory in a data directory that
-// host-local shares would get in the way of a file of the checkpoint.
-func isOwnFile(network string) bool {
-	switch network {
-	case "checkpoint.db", "lock", "journal", "undo", "deferred":
-		return true
-	}
-	return strings.HasPrefix(network, "checkpoint.db.") || strings.HasPrefix(network, "journal.")
 }
 
 // directory reads a path, and makes it absolute: the next call, or the command

@@ -85,7 +85,7 @@ func (s State) witnesses(migrations map[string][]byte, notices map[string]form.N
 			}
 			all = append(all, w)
 		}
-		all = append(all, store.Witness{Network: network, Name: "libcni's cache", Allocations: s.cached(network, cacheDirs)})
+		all = append(all, store.Witness{Network: network, Name: "libcni's cache", Ranged: true, Allocations: s.cached(network, cacheDirs)})
 	}
 	return all
 }

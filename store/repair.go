@@ -1,8 +1,10 @@
 package store
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -35,7 +37,9 @@ type Witness struct {
 	Network string
 	Name    string // of the witness, for people
 	// Complete: the network has no allocation but these.
-	Complete    bool
+	Complete bool
+	// Ranged: only addresses in the network's ranges count, where these are known.
+	Ranged      bool
 	Allocations []record.Allocation
 	// Migration is the document that the network gets where none can be read.
 	Migration []byte
@@ -158,8 +162,11 @@ func (b *rebuild) run() (*content, error) {
 		claims = append(claims, src.content.claims(src.name, b.bootID, b.repair.Alive)...)
 	}
 	for _, w := range b.witnesses {
+		ranges := c.ranges(w.Network)
 		for _, a := range w.Allocations {
-			claims = append(claims, claim{w.Network, a, w.Name})
+			if !w.Ranged || ranges == nil || inRanges(ranges, a.Addr) {
+				claims = append(claims, claim{w.Network, a, w.Name})
+			}
 		}
 		b.adopt(c, w)
 	}
@@ -314,6 +321,20 @@ func (c *content) migrations() map[string][]byte {
 		}
 	}
 	return docs
+}
+
+// ranges are the stored range sets of a network, nil where there are none.
+func (c *content) ranges(network string) []record.RangeSet {
+	doc, err := unseal(network, keyRanges, c.get([]string{bucketNetworks, network}, keyRanges))
+	var sets []record.RangeSet
+	if err != nil || json.Unmarshal(doc, &sets) != nil {
+		return nil
+	}
+	return sets
+}
+
+func inRanges(sets []record.RangeSet, addr netip.Addr) bool {
+	return slices.ContainsFunc(sets, func(s record.RangeSet) bool { _, in := s.RangeOf(addr); return in })
 }
 
 // sameNetworks tells whether c and other hold the same allocations.
