@@ -25,10 +25,6 @@ func (s *Store) create(bootID string) error {
 }
 
 func (s *Store) createFile(bootID string) (first witness, err error) {
-	// A witness of a checkpoint that an earlier boot lost would disown this one.
-	if err := os.Truncate(s.file(LockFile), 0); err != nil {
-		return first, err
-	}
 	first, err = s.writeNew(bootID, newContent())
 	if err != nil {
 		return first, err
@@ -86,7 +82,7 @@ func (s *Store) writeNew(bootID string, c *content) (first witness, err error) {
 // initialize fills a new checkpoint, and returns its id. content may be that of
 // another one, which it replaces.
 func (s *Store) initialize(tx *bolt.Tx, c *content) (id string, err error) {
-	f := Format{Schema: Schema, OldestWriter: Schema}
+	f := Format{Schema: Schema, OldestWriter: Schema, Replaces: s.lastCheckpoint()}
 	if doc := c.get([]string{bucketMeta}, keyFormat); doc != nil {
 		if f, err = parseFormat(doc); err == nil {
 			err = f.mayWrite()
@@ -108,4 +104,15 @@ func (s *Store) initialize(tx *bolt.Tx, c *content) (id string, err error) {
 	c.put([]string{bucketMeta, bucketStamp}, keyStampSchema1, uint64Bytes(uint64(tx.ID())))
 	c.make(bucketNetworks)
 	return f.ID, c.fill(tx)
+}
+
+// lastCheckpoint is the id of the checkpoint that the witness names, "" where
+// there is none. An earlier boot may have lost it. After a power cut the witness
+// may be as it was before the new checkpoint.
+func (s *Store) lastCheckpoint() string {
+	w, known, err := readWitness(s.file(LockFile))
+	if err != nil || !known {
+		return ""
+	}
+	return w.Checkpoint
 }

@@ -22,8 +22,9 @@ type Format struct {
 	Created time.Time `json:"created"`
 	// ID is random and tells this checkpoint from any other.
 	ID string `json:"id"`
-	// Replaces is the id of the damaged checkpoint that this one took the place
-	// of, "" for none. Until the first commit, lock and journal may name that.
+	// Replaces is the id of the checkpoint that this one took the place of, "" for
+	// none. Until the first commit, and after a power cut, lock and journal may
+	// name that.
 	Replaces string `json:"replaces,omitempty"`
 
 	// raw is what was read, with the fields of newer versions.

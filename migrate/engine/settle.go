@@ -54,6 +54,12 @@ func (u *update) settle() error {
 			pending = Contract
 		}
 	}
+	if u.p.Pending != "" && pending == "" {
+		if err := u.old.Sync(); err != nil { // it would be noted as done, and undone by a power cut
+			u.warnf("%v", err)
+			pending = u.p.Pending
+		}
+	}
 	u.p.Phase, u.p.Pending = phase, pending
 	if phase != Contract {
 		return nil

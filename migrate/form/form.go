@@ -71,6 +71,10 @@ type Old interface {
 	// notice. The error wraps ErrCannotShut where the file system cannot.
 	Shut(Notice) error
 
+	// Sync makes durable whether the form is shut: whoever has shut or opened it
+	// may have been killed.
+	Sync() error
+
 	// Prepare writes the entries beside a shut form. Open puts what was
 	// prepared in the place of the notice, in one step.
 	Prepare(entries []Entry, last map[int]netip.Addr) (Contents, error)

@@ -104,3 +104,6 @@ func (d *Dir) exchange() error {
 	}
 	return fmt.Errorf("swapping %s and %s: %w", d.path, d.beside(), err)
 }
+
+// Sync implements [form.Old].
+func (d *Dir) Sync() error { return syncDir(filepath.Dir(d.path)) }
