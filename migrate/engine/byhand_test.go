@@ -158,3 +158,25 @@ func TestAStepToLegacyLeavesNobodyOfAnEarlierBoot(t *testing.T) {
 		n.wantHeld("the view", n.view().held(), map[string]string{})
 	})
 }
+
+// A swap that failed is done by whoever asks for the same step again, and is no
+// second step.
+func TestAStepByHandThatWasCutIsEndedByTheNext(t *testing.T) {
+	onPairs(t, func(t *testing.T, n *node) {
+		n.target = engine.Switch
+		a := n.mustAdd("a")
+		n.target = ""
+		n.mustAdd("a")
+		n.tamper = func(o form.Old) form.Old { return tampered{Old: o, shut: errors.New("input/output error")} }
+		if err := n.step(1, true); err != nil {
+			t.Log(err)
+		}
+		n.wantPhase(engine.Switch)
+		n.tamper = nil
+		if err := n.step(1, true); err != nil {
+			t.Errorf("the same step again: %v", err)
+		}
+		n.wantPhase(engine.Contract)
+		n.wantHeld("the view", n.view().held(), map[string]string{a: "a"})
+	})
+}

@@ -32,12 +32,14 @@ func (u *update) step() error {
 }
 
 func (u *update) stepByHand() error {
-	next := u.p.Phase.Next()
+	by := Phase.Next
 	if u.call.By < 0 {
-		next = u.p.Phase.Previous()
+		by = Phase.Previous
 	}
-	target := u.p.Target
+	next, target := by(u.p.Phase), u.p.Target
 	switch {
+	case u.p.Phase != u.was.Phase && u.p.Phase == by(u.was.Phase):
+		return nil // an earlier one that was cut has just been ended
 	case next == u.p.Phase:
 		return fmt.Errorf("%w: network %s is in phase %s already", ErrStep, u.call.Network, next)
 	case u.call.Force && u.call.By < 0:

@@ -71,8 +71,8 @@ type Old interface {
 	// notice. The error wraps ErrCannotShut where the file system cannot.
 	Shut(Notice) error
 
-	// Sync makes durable whether the form is shut: whoever has shut or opened it
-	// may have been killed.
+	// Sync makes durable that the form is shut, or open, and tidies up: whoever
+	// has swapped it may have been killed.
 	Sync() error
 
 	// Prepare writes the entries beside a shut form. Open puts what was

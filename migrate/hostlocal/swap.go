@@ -105,5 +105,11 @@ func (d *Dir) exchange() error {
 	return fmt.Errorf("swapping %s and %s: %w", d.path, d.beside(), err)
 }
 
-// Sync implements [form.Old].
-func (d *Dir) Sync() error { return syncDir(filepath.Dir(d.path)) }
+// Sync implements [form.Old], and tidies up after a swap that was cut.
+func (d *Dir) Sync() error {
+	if err := syncDir(filepath.Dir(d.path)); err != nil {
+		return err
+	}
+	_ = d.clearBeside() // the files of others stay there
+	return nil
+}
