@@ -27,7 +27,11 @@ func (s *Store) inspectFile(write, whole bool) (pages.Meta, error) {
 		return pages.Meta{}, err
 	}
 	defer f.Close()
-	m, err := inspect(f, whole)
+	suspected := s.suspected()
+	m, err := inspect(f, whole || suspected)
+	if err == nil && suspected && write {
+		s.trust()
+	}
 	if err != nil {
 		err = fmt.Errorf("%s: %w", s.Path(), err)
 	}

@@ -39,7 +39,10 @@ func (s *Store) commit(db *bolt.DB, t *Tx, op Op, j journalState) error {
 	}
 	id, inUse := uint64(t.bolt.ID()), t.bolt.Size()
 	failpoint.Hit("store.before-commit")
-	if err := s.commitBolt(t.bolt); err != nil {
+	s.beats.stopped.Store(true)
+	err = s.commitBolt(t.bolt)
+	s.beats.stopped.Store(false)
+	if err != nil {
 		s.leaveUndo(t, id)
 		return fmt.Errorf("committing to %s: %w; the call has changed nothing, or the next one takes it back", s.Path(), noSpace(err))
 	}

@@ -28,6 +28,10 @@ var (
 	// ErrNoSpace: the disk is full.
 	ErrNoSpace = errors.New("no space left for the checkpoint")
 
+	// ErrStuck: a call made no progress. The disk is slow, or the checkpoint is
+	// damaged in a way that was not noticed before.
+	ErrStuck = errors.New("reading the checkpoint does not come to an end")
+
 	// ErrNoCheckpoint: there is none, and none was lost in this boot.
 	ErrNoCheckpoint = errors.New("there is no checkpoint")
 

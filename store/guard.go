@@ -21,10 +21,15 @@ func (c *crash) Error() string {
 }
 func (c *crash) Unwrap() error { return ErrDamaged }
 
+// maxStack is where the runtime ends the process, in bytes. The watchdog is
+// there before.
+const maxStack = 256 << 20
+
 // guard turns a panic or a fault on the mapped file into an error: bbolt
 // panics on damaged pages, and reading a mapping beyond a truncated file is
 // SIGBUS. It works for the calling goroutine alone.
 func guard(path string, fn func() error) (err error) {
+	debug.SetMaxStack(maxStack)
 	faults := debug.SetPanicOnFault(true)
 	defer debug.SetPanicOnFault(faults)
 	defer func() {

@@ -19,6 +19,7 @@ const (
 	DeferredDir    = "deferred"
 	UndoFile       = "undo"
 
+	suspectFile       = "suspect"
 	newCheckpointFile = ".checkpoint.db.new"
 	newJournalFile    = ".journal.new"
 )

@@ -99,6 +99,7 @@ func (s *Store) viewBolt(path string, deadline time.Time, fn func(*bolt.Tx) erro
 	if err != nil {
 		return err
 	}
+	defer s.watch()()
 	err = guard(path, func() error { return db.View(fn) })
 	s.closeAfter(db, err)
 	return err

@@ -22,6 +22,9 @@ type Options struct {
 	Warn func(string)
 	// BootID replaces the kernel's boot id; "" stands for one that cannot be read.
 	BootID func() string
+	// Stuck is called, from another goroutine, when a call makes no progress. It
+	// has to end the process; nil prints the error and does.
+	Stuck func(error)
 }
 
 // Store reaches the checkpoint in one data directory. It keeps nothing open:
@@ -31,7 +34,9 @@ type Store struct {
 	dir  string
 	opts Options
 
-	commitBolt func(*bolt.Tx) error // replaced by tests
+	beats       beats
+	longestStep time.Duration
+	commitBolt  func(*bolt.Tx) error // replaced by tests
 }
 
 // New returns the store in dir. It does not touch the disk.
@@ -48,7 +53,10 @@ func New(dir string, opts Options) *Store {
 	if opts.BootID == nil {
 		opts.BootID = readBootID
 	}
-	return &Store{dir: dir, opts: opts, commitBolt: (*bolt.Tx).Commit}
+	if opts.Stuck == nil {
+		opts.Stuck = exitStuck
+	}
+	return &Store{dir: dir, opts: opts, longestStep: longestStep, commitBolt: (*bolt.Tx).Commit}
 }
 
 // Dir is the data directory.

@@ -97,6 +97,7 @@ func (t *Tx) bucket(path []string) *bolt.Bucket {
 	if t.bolt == nil {
 		return nil
 	}
+	t.store.beats.count.Add(1)
 	b := t.bolt.Bucket([]byte(path[0]))
 	for _, name := range path[1:] {
 		if b == nil {

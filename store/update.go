@@ -104,6 +104,7 @@ func exists(path string) bool {
 // transact makes one transaction on the open checkpoint, of which inspect said
 // p: checks, upkeep, fn, commit. Where fn fails, upkeep is left and committed.
 func (s *Store) transact(db boltFile, op Op, bootID string, p pages.Meta, fn func(*Tx) error) error {
+	defer s.watch()()
 	return guard(s.Path(), func() error {
 		tx, err := db.Begin(true)
 		if err != nil {

@@ -13,10 +13,20 @@ import (
 // kernel.
 const pollEvery = 10 * time.Millisecond
 
-// lockBy asks once without waiting and then waits in the kernel, which serves
-// waiters in the order they came.
+// lockBy asks again after a signal.
 func lockBy(l *flock.Flock, deadline time.Time) error {
-	if ok, err := try(l); ok || err != nil {
+	for {
+		err := ask(l, deadline)
+		if !errors.Is(err, unix.EINTR) || time.Now().After(deadline) {
+			return err
+		}
+	}
+}
+
+// ask asks once without waiting and then waits in the kernel, which serves
+// waiters in the order they came.
+func ask(l *flock.Flock, deadline time.Time) error {
+	if ok, err := l.TryLock(); ok || err != nil {
 		return err
 	}
 	left := time.Until(deadline)
@@ -37,9 +47,6 @@ func wait(l *flock.Flock, bound time.Duration) error {
 	giveUp := make(chan struct{})
 	go func() {
 		err := l.Lock()
-		for errors.Is(err, unix.EINTR) {
-			err = l.Lock()
-		}
 		select {
 		case got <- err:
 		case <-giveUp:
@@ -69,16 +76,8 @@ func poll(l *flock.Flock, deadline time.Time) error {
 			return ErrLocked
 		}
 		time.Sleep(min(left, pollEvery))
-		if ok, err := try(l); ok || err != nil {
+		if ok, err := l.TryLock(); ok || err != nil {
 			return err
-		}
-	}
-}
-
-func try(l *flock.Flock) (bool, error) {
-	for {
-		if ok, err := l.TryLock(); !errors.Is(err, unix.EINTR) {
-			return ok, err
 		}
 	}
 }

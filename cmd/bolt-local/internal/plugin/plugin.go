@@ -79,7 +79,7 @@ func newPlugin(writer string, parent int) *ipam.Plugin {
 	}
 	p.Open = func(cfg *ipam.Config) ipam.State {
 		return migrate.State{
-			Store:      store.New(cfg.DataDir, store.Options{LockTimeout: cfg.LockTimeout, Writer: writer, Warn: warn}),
+			Store:      store.New(cfg.DataDir, store.Options{LockTimeout: cfg.LockTimeout, Writer: writer, Warn: warn, Stuck: giveUp}),
 			Config:     cfg,
 			Namespaces: p.Namespaces,
 			Stale:      p.Stale,
@@ -88,6 +88,10 @@ func newPlugin(writer string, parent int) *ipam.Plugin {
 	}
 	return p
 }
+
+// giveUp ends the process in the middle of a verb that makes no progress. The
+// runtime's next call looks closer.
+func giveUp(err error) { os.Exit(fail(types.NewError(types.ErrTryAgainLater, err.Error(), ""))) }
 
 // bootTime is CLOCK_BOOTTIME, which no one can set and which counts suspend.
 func bootTime() time.Duration {

@@ -1,0 +1,104 @@
+package store
+
+import (
+	"fmt"
+	"os"
+	"runtime/metrics"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// On a damaged page bbolt can go in circles, or call itself without end. A stack
+// that grows too far ends the process with a trace, which nothing can prevent, so
+// somebody has to look. What was looked at page by page before, as small files
+// are, cannot do this.
+const (
+	watchEvery = 10 * time.Millisecond
+	// longestStep is how much of the processor's time the process may use between
+	// two looks into a bucket.
+	longestStep = 3 * time.Second
+	// largestStacks is what all stacks may have together, in bytes. bbolt needs a
+	// few kilobytes.
+	largestStacks = 64 << 20
+)
+
+// watchdog watches one transaction.
+type watchdog struct {
+	store *Store
+	timer *time.Timer
+	beat  uint64
+	since time.Duration // of the processor's time, at the last beat
+}
+
+// beats counts the looks into buckets; stopped pauses all watchdogs: a commit
+// takes as long as the disk does.
+type beats struct {
+	count   atomic.Uint64
+	stopped atomic.Bool
+}
+
+// watch ends the process by way of Options.Stuck when the work on the checkpoint
+// makes no progress, which does not prove that it is damaged. Call stop at the
+// end.
+func (s *Store) watch() (stop func()) {
+	w := &watchdog{store: s, beat: s.beats.count.Load(), since: processorTime()}
+	w.timer = time.AfterFunc(watchEvery, w.look)
+	return func() { w.timer.Stop() }
+}
+
+func (w *watchdog) look() {
+	beat, now := w.store.beats.count.Load(), processorTime()
+	stuck := stacks() > largestStacks
+	switch {
+	case w.store.beats.stopped.Load(), beat != w.beat:
+		w.beat, w.since = beat, now
+	case now-w.since > w.store.longestStep:
+		stuck = true
+	}
+	if !stuck {
+		w.timer.Reset(watchEvery)
+		return
+	}
+	w.store.suspect()
+	w.store.opts.Stuck(fmt.Errorf("%w: %s: it was given up before any change; `bolt-local migrate verify` looks at all of it, and so does the next call", ErrStuck, w.store.Path()))
+}
+
+// stacks is what all stacks have together, in bytes.
+func stacks() uint64 {
+	sample := []metrics.Sample{{Name: "/memory/classes/heap/stacks:bytes"}}
+	metrics.Read(sample)
+	if sample[0].Value.Kind() != metrics.KindUint64 {
+		return 0
+	}
+	return sample[0].Value.Uint64()
+}
+
+// processorTime is what the process has used of it.
+func processorTime() time.Duration {
+	var u unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// suspect makes the next call look at all pages, however many.
+func (s *Store) suspect() {
+	if f, err := openRegular(s.file(suspectFile), os.O_WRONLY|os.O_CREATE); err == nil {
+		_ = f.Close()
+	}
+}
+
+// suspected tells whether a call before this one was given up.
+func (s *Store) suspected() bool { return exists(s.file(suspectFile)) }
+
+// trust is for a writer that has looked at all pages.
+func (s *Store) trust() { _ = os.Remove(s.file(suspectFile)) }
+
+// exitStuck is for a program that does not say what to do.
+func exitStuck(err error) {
+	fmt.Fprintln(os.Stderr, err)
+	os.Exit(1)
+}

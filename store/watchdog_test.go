@@ -1,0 +1,78 @@
+package store
+
+import (
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// stuck lets n tell when a call makes no progress, and returns whether it was
+// told.
+func (n *node) stuck() *atomic.Pointer[error] {
+	var told atomic.Pointer[error]
+	n.opts.Stuck = func(err error) { told.Store(&err) }
+	n.longestStep = 50 * time.Millisecond
+	return &told
+}
+
+func TestACallThatMakesNoProgressIsGivenUp(t *testing.T) {
+	for name, loop := range map[string]func(done func() bool){
+		"going in circles": func(done func() bool) {
+			for !done() {
+			}
+		},
+		"calling itself without end": func(done func() bool) { recurse(done, 0) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := newNode(t)
+			n.add("10.0.0.2", "a")
+			told := n.stuck()
+			err := n.update(opAdd, func(*Network) error {
+				loop(func() bool { return told.Load() != nil })
+				return errTest
+			})
+			if !errors.Is(err, errTest) {
+				t.Fatal(err)
+			}
+			if err := *told.Load(); !errors.Is(err, ErrStuck) || !strings.Contains(err.Error(), n.Path()) {
+				t.Errorf("told %v", err)
+			}
+			if !n.suspected() {
+				t.Error("the next call will not look closer")
+			}
+			n.add("10.0.0.3", "b")
+			if n.suspected() {
+				t.Error("a call that has looked at everything leaves the suspicion")
+			}
+		})
+	}
+}
+
+// recurse needs a stack without end, until done.
+func recurse(done func() bool, depth int) int {
+	var frame [1024]byte
+	if done() {
+		return depth
+	}
+	frame[depth%len(frame)] = 1
+	return recurse(done, depth+1) + int(frame[0])
+}
+
+func TestACallThatMakesProgressIsNotGivenUp(t *testing.T) {
+	n := newNode(t)
+	n.add("10.0.0.2", "a")
+	told := n.stuck()
+	err := n.update(opAdd, func(net *Network) error {
+		for end := processorTime() + 10*n.longestStep; processorTime() < end; {
+			if _, _, err := net.Get(ip("10.0.0.2")); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil || told.Load() != nil {
+		t.Errorf("error %v, told %v", err, told.Load())
+	}
+}
