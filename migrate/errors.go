@@ -28,7 +28,7 @@ func cniError(err error) error {
 		return ipam.Errorf(ipam.CodeDamaged, "%w; nothing was changed: run `bolt-local repair`, or reboot the node", err)
 	case errors.Is(err, store.ErrLost):
 		return ipam.Errorf(ipam.CodeDamaged, "%w; run `bolt-local repair` to see what is missing, then `bolt-local repair --accept`, or reboot the node", err)
-	case errors.Is(err, store.ErrNoCheckpoint):
+	case errors.Is(err, store.ErrNoCheckpoint), errors.Is(err, store.ErrBackup) && !errors.Is(err, store.ErrFormat):
 		return ipam.Errorf(ipam.CodeIO, "%w", err)
 	case errors.Is(err, store.ErrFormat), errors.Is(err, engine.ErrPhase):
 		return ipam.Errorf(ipam.CodeForeignFormat, "%w", err)

@@ -1,6 +1,7 @@
 package migrate
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 
@@ -32,12 +33,12 @@ func (s State) oldPath(network string) string {
 	return filepath.Join(s.Config.LegacyParent, network)
 }
 
-// admit tells why a network that is not stored must not become so.
-func (s State) admit(network string, c form.Contents) error {
+// admit tells why a network that is not stored must not become so. accepted: it
+// is known that allocations were lost.
+func (s State) admit(network string, c form.Contents, accepted bool) error {
 	path := s.oldPath(network)
-	if n := c.Shut; n != nil && n.BootID != "" && n.BootID == s.Store.BootID() {
-		return ipam.Errorf(ipam.CodeDamaged, "%w: %s says that this boot has allocations of network %s in it, but they are gone: drain the node's pods, then remove that file",
-			store.ErrDamaged, path, network)
+	if n := c.Shut; n != nil && !accepted && n.BootID != "" && n.BootID == s.Store.BootID() {
+		return fmt.Errorf("%w: %s says that this boot has allocations of network %s in %s", store.ErrLost, path, network, s.Store.Path())
 	}
 	if !c.Exists && c.Shut == nil && s.Config.Migration.HostLocalDir == "" {
 		if other := filepath.Join(ipam.DefaultLegacyParent, network); other != path && isDir(other) {
@@ -85,12 +86,12 @@ func forgets(path string) bool {
 // admitFirst is admit before a checkpoint is made, so that a refusal makes none.
 func (s State) admitFirst(network string) error {
 	path := s.oldPath(network)
-	if path == "" || s.Store.Exists() {
-		return nil
+	if path == "" || s.Store.Exists() || s.Store.Lost() != nil {
+		return nil // what is lost may be healed
 	}
 	dir := hostlocal.At(path)
 	if dir.HoldsSomething() {
-		return s.admit(network, form.Contents{Exists: true})
+		return s.admit(network, form.Contents{Exists: true}, false)
 	}
 	c, err := dir.Look()
 	if err != nil {
@@ -99,7 +100,7 @@ func (s State) admitFirst(network string) error {
 	if err := s.engine(network).NotAnothers(c); err != nil {
 		return err
 	}
-	return s.admit(network, c)
+	return s.admit(network, c, false)
 }
 
 func target(cfg *ipam.Config) engine.Phase {

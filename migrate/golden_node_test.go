@@ -170,11 +170,11 @@ func (n *goldenNode) status() error {
 }
 
 // advance and rollback are an operator's.
-func (n *goldenNode) advance(force bool) (engine.Phase, error) {
+func (n *goldenNode) advance(force bool) (engine.Step, error) {
 	return n.state(nil).Advance(goldenNetwork, force)
 }
 
-func (n *goldenNode) rollback(force bool) (engine.Phase, error) {
+func (n *goldenNode) rollback(force bool) (engine.Step, error) {
 	return n.state(nil).Rollback(goldenNetwork, force)
 }
 

@@ -224,25 +224,25 @@ func (n *goldenNode) goldenStep(pod, step string) {
 	n.t.Helper()
 	what, waits, hasToWait := strings.Cut(step, " waits: ")
 	what, want, _ := strings.Cut(what, " -> ")
-	var phase engine.Phase
+	var taken engine.Step
 	var err error
 	switch what {
 	case "advance", "force":
-		phase, err = n.advance(what == "force")
+		taken, err = n.advance(what == "force")
 	case "rollback", "force back":
-		phase, err = n.rollback(what == "force back")
+		taken, err = n.rollback(what == "force back")
 	default:
 		n.mustAdd(pod, what)
 		n.must(n.del(pod, "eth0"))
-		phase = n.dump().Networks[0].Phase
+		taken.To = engine.Phase(n.dump().Networks[0].Phase)
 	}
 	switch {
 	case hasToWait && (!errors.Is(err, engine.ErrStep) || !strings.Contains(err.Error(), waits)):
 		n.t.Fatalf("%s: %v", step, err)
 	case !hasToWait && err != nil:
 		n.t.Fatalf("%s: %v", step, err)
-	case !hasToWait && string(phase) != want:
-		n.t.Fatalf("%s: phase %s; warnings %q", step, phase, n.warned)
+	case !hasToWait && string(taken.To) != want:
+		n.t.Fatalf("%s: phase %s; warnings %q", step, taken.To, n.warned)
 	}
 	n.sound()
 }

@@ -1,6 +1,7 @@
 package migrate
 
 import (
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -39,6 +40,20 @@ func (s State) witnessed(r store.Repair, cacheDirs []string) store.Repair {
 		return s.witnesses(migrations, notices, cacheDirs), nil
 	}
 	return r
+}
+
+// Lost is why a checkpoint that is missing was lost in this boot, nil where it
+// was not.
+func (s State) Lost() error {
+	if err := s.Store.Lost(); err != nil || s.Store.Exists() {
+		return cniError(err)
+	}
+	for path, n := range s.notices() {
+		if n.BootID == s.Store.BootID() && n.BootID != "" {
+			return cniError(fmt.Errorf("%w: %s names it in this boot", store.ErrLost, path))
+		}
+	}
+	return nil
 }
 
 // notices are the tombstones of this data directory, where host-local's

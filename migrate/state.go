@@ -91,29 +91,36 @@ func (s State) Update(verb ipam.Verb, network string, fn func(ipam.Tx) error) er
 			return cniError(err)
 		}
 	}
-	err := s.update(op, call, fn)
+	_, err := s.update(op, call, fn)
 	if errors.Is(err, ipam.ErrNoSpace) && verb != ipam.VerbAdd && op.Creates && !s.Store.Exists() {
 		return cniError(s.engine(network).UpdateOld(call, fn))
 	}
 	return err
 }
 
-func (s State) update(op store.Op, call engine.Call, fn func(ipam.Tx) error) error {
-	return cniError(s.healing(call, func() error {
+func (s State) update(op store.Op, call engine.Call, fn func(ipam.Tx) error) (engine.Step, error) {
+	var step engine.Step
+	err := s.healing(call, func() error {
 		var network *store.Network
+		var accepted bool
 		call.Due = func(tx ipam.Tx, changed func(netip.Addr) time.Time) error { return s.carryOut(network, tx, changed) }
-		work := s.engine(call.Network).Begin(call)
+		e := s.engine(call.Network)
+		e.Admit = func(c form.Contents) error { return s.admit(call.Network, c, accepted) }
+		work := e.Begin(call)
 		defer work.Unlock()
 		op.Committed = work.Committed
 		op.Precheck = func(tx *store.Tx) error {
 			return errors.Join(call.Precheck(schema1{tx.Network(call.Network), tx}), s.whole(tx, call))
 		}
 		err := s.Store.Update(op, func(tx *store.Tx) error {
-			network = tx.Network(call.Network)
+			network, accepted = tx.Network(call.Network), tx.Accepted()
 			return work.Run(schema1{network, tx}, fn)
 		})
-		return work.Answer(err, errors.Is(err, store.ErrNoSpace))
-	}))
+		err = work.Answer(err, errors.Is(err, store.ErrNoSpace))
+		step = work.Step()
+		return err
+	})
+	return step, cniError(err)
 }
 
 // call is what all calls of a network have in common.
@@ -142,7 +149,7 @@ func (s State) engine(network string) *engine.Engine {
 		Stale:    s.Stale,
 		Witness:  w,
 		Another:  s.another,
-		Admit:    func(c form.Contents) error { return s.admit(network, c) },
+		Admit:    func(c form.Contents) error { return s.admit(network, c, false) },
 		Notice:   form.Notice{Network: network, DataDir: s.Store.Dir(), BootID: s.Store.BootID()},
 		Deadline: s.deadline(),
 		Warn:     s.Warn,

@@ -64,6 +64,14 @@ func (s *Store) lost(bootID string) error {
 	return nil
 }
 
+// Lost is why a checkpoint that is missing is damage, nil where it may be.
+func (s *Store) Lost() error {
+	if s.Exists() {
+		return nil
+	}
+	return s.lost(s.opts.BootID())
+}
+
 // bootsOnFile are the boot ids that the lock and the journal name.
 func (s *Store) bootsOnFile() []string {
 	var boots []string

@@ -21,7 +21,12 @@ func (s *Store) confirm(f *os.File, t *Tx, m pages.Meta) error {
 	if err == nil && known && w.Checkpoint == t.format.ID && w.Tx == m.Tx {
 		return nil
 	}
-	err = errors.Join(rewriteMetas(f, m), unix.Fdatasync(int(f.Fd())), syncDir(s.dir))
+	if err = rewriteMetas(f, m); err == nil {
+		err = os.NewSyscallError("fdatasync", unix.Fdatasync(int(f.Fd())))
+	}
+	if err == nil {
+		err = syncDir(s.dir)
+	}
 	if err != nil {
 		return fmt.Errorf("making durable what the last call has left in %s: %w", s.Path(), noSpace(err))
 	}

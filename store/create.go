@@ -21,7 +21,7 @@ func (s *Store) create(bootID string) error {
 		return fmt.Errorf("creating %s: %w", s.Path(), noSpace(err))
 	}
 	// While there is room: on a full disk later ones can only be in place.
-	return writeWitness(s.file(LockFile), first)
+	return writeFirstWitness(s.file(LockFile), first)
 }
 
 func (s *Store) createFile(bootID string) (first witness, err error) {

@@ -201,8 +201,33 @@ func (t *Tx) lossOf(network string) (Loss, bool) {
 	return l, l.Epoch == t.epoch
 }
 
-// AcceptLoss declares that nothing is missing any more.
-func (t *Tx) AcceptLoss() error { return t.dropLosses(func(Loss) bool { return true }) }
+// AcceptLoss declares that nothing is missing any more in this boot.
+func (t *Tx) AcceptLoss() error {
+	if err := t.put([]string{bucketMeta}, []byte(keyAccepted), uint64Bytes(t.epoch)); err != nil {
+		return err
+	}
+	return t.dropLosses(func(Loss) bool { return true })
+}
+
+// Accepted tells whether somebody has declared so in this boot: then what other
+// files say of networks that are not stored does not count.
+func (t *Tx) Accepted() bool {
+	b := t.bucket([]string{bucketMeta})
+	if b == nil {
+		return false
+	}
+	n, err := bytesUint64(b.Get([]byte(keyAccepted)))
+	return err == nil && n == t.epoch
+}
+
+// acceptLoss is AcceptLoss.
+func (c *content) acceptLoss(epoch uint64) {
+	c.put([]string{bucketMeta}, keyAccepted, uint64Bytes(epoch))
+	delete(c.make(bucketMeta).values, keyLost)
+	for _, network := range c.at(bucketNetworks).each() {
+		delete(network.values, keyLost)
+	}
+}
 
 // dropLosses removes the marks that drop selects.
 func (t *Tx) dropLosses(drop func(Loss) bool) error {

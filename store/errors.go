@@ -32,6 +32,10 @@ var (
 	// damaged in a way that was not noticed before.
 	ErrStuck = errors.New("reading the checkpoint does not come to an end")
 
+	// ErrBackup: a file that was to be restored is not a backup of ours, or not
+	// whole.
+	ErrBackup = errors.New("the backup cannot be used")
+
 	// ErrNoCheckpoint: there is none, and none was lost in this boot.
 	ErrNoCheckpoint = errors.New("there is no checkpoint")
 

@@ -135,7 +135,11 @@ func (s *Store) vouches(r replay) error {
 // replace puts a checkpoint with c in the place of the damaged one, and returns
 // the name that this has now.
 func (s *Store) replace(bootID string, c *content, d Damage) (kept string, err error) {
-	if kept, err = s.freeName(".damaged-", time.Now()); err != nil {
+	what := ".damaged-"
+	if d.From == SourceBackup {
+		what = ".replaced-"
+	}
+	if kept, err = s.freeName(what, time.Now()); err != nil {
 		return "", err
 	}
 	d.Time, d.Kept = time.Now().UTC().Truncate(time.Second), kept
@@ -144,6 +148,9 @@ func (s *Store) replace(bootID string, c *content, d Damage) (kept string, err e
 	}
 	first, err := s.writeNew(bootID, c)
 	if err != nil {
+		return "", err
+	}
+	if err := s.makeDeferred(); err != nil {
 		return "", err
 	}
 	first.BootID = c.newestBoot()
@@ -201,7 +208,7 @@ func (s *Store) install(kept string, first witness) (err error) {
 		}
 		s.toldAnew(replaceJournal(s.dir, tx, header))
 		failpoint.Hit("store.journal-replaced")
-		return writeWitness(s.file(LockFile), first)
+		return writeFirstWitness(s.file(LockFile), first)
 	})
 }
 

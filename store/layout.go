@@ -42,7 +42,8 @@ const (
 	bucketDeferred    = "deferred"
 	keyRanges         = "ranges"
 	keyMigration      = "migration"
-	keyLost           = "lost" // in meta too
+	keyLost           = "lost"     // in meta too
+	keyAccepted       = "accepted" // in meta
 )
 
 const addrLen = 16

@@ -36,9 +36,14 @@ func openBolt(path string, readOnly bool, deadline time.Time) (boltFile, error) 
 		},
 	}
 	err := guard(path, func() error {
-		var err error
-		b.DB, err = bolt.Open(path, 0o600, opts)
-		return err
+		for {
+			var err error
+			b.DB, err = bolt.Open(path, 0o600, opts)
+			// A network's file system may interrupt the wait for bbolt's lock.
+			if !errors.Is(err, unix.EINTR) || time.Now().After(deadline) {
+				return err
+			}
+		}
 	})
 	switch {
 	case err == nil:

@@ -2,7 +2,6 @@ package store
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"time"
 
@@ -75,7 +74,7 @@ func (s *Store) view(v viewing, fn func(*Tx) error) error {
 		content, err = err, nil
 	}
 	if err != nil {
-		return fmt.Errorf("reading the checkpoint: %w", err)
+		return err
 	}
 	return s.viewBolt(s.Path(), v.deadline, func(tx *bolt.Tx) error {
 		t, err := s.begin(tx, v.bootID)

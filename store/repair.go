@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/netip"
 	"slices"
 	"strings"
@@ -79,12 +80,15 @@ func (s *Store) Repair(r Repair) (Report, error) {
 
 func (s *Store) repairLocked(r Repair) (Report, error) {
 	bootID := s.opts.BootID()
-	l, err := s.lock(exists(s.dir), true, r.Deadline)
+	l, err := s.lockForRepair(r)
 	if err != nil {
-		return Report{}, noSpace(err)
+		return Report{}, err
 	}
 	defer l.Unlock()
 	problem := s.examine(bootID, r.Deadline)
+	if problem == nil && !exists(s.Path()) && bootID != "" && slices.Contains(r.Boots, bootID) {
+		problem = fmt.Errorf("%w: %s is gone, but another file names it in this boot", ErrDamaged, s.Path())
+	}
 	switch {
 	case problem == nil:
 		left, unsearched, err := s.leftToRepair(bootID, r.Deadline)
@@ -97,7 +101,7 @@ func (s *Store) repairLocked(r Repair) (Report, error) {
 	}
 	b := rebuild{store: s, repair: r, bootID: bootID, report: Report{Problem: problem}}
 	c, err := b.run()
-	if err != nil || r.DryRun {
+	if err != nil || r.DryRun || b.unchanged(c) {
 		return b.report, err
 	}
 	b.report.Kept, err = s.replace(bootID, c, Damage{Problem: problem.Error(), From: SourceRepair})
@@ -106,6 +110,27 @@ func (s *Store) repairLocked(r Repair) (Report, error) {
 	}
 	return b.report, nil
 }
+
+// lockForRepair makes what is missing, but for a dry run.
+func (s *Store) lockForRepair(r Repair) (unlocker, error) {
+	if !exists(s.dir) {
+		return nil, fmt.Errorf("%s: %w", s.dir, ErrNoCheckpoint)
+	}
+	l, err := s.lock(!r.DryRun, !r.DryRun, r.Deadline)
+	switch {
+	case err == nil:
+		return l, nil
+	case r.DryRun && errors.Is(err, fs.ErrNotExist):
+		return noLock{}, nil // nobody writes
+	}
+	return nil, noSpace(err)
+}
+
+type unlocker interface{ Unlock() error }
+
+type noLock struct{}
+
+func (noLock) Unlock() error { return nil }
 
 // leftToRepair tells what a sound checkpoint lacks, and whether there is a
 // damaged file that was not searched for it.
@@ -139,8 +164,29 @@ type rebuild struct {
 	bootID string
 	report Report
 
-	sources   []source
-	witnesses []Witness
+	sources    []source
+	witnesses  []Witness
+	othersLost bool // the checkpoint has a mark for networks that are not stored
+}
+
+// unchanged tells whether c says nothing that a sound checkpoint does not.
+func (b *rebuild) unchanged(c *content) bool {
+	if !errors.Is(b.report.Problem, ErrLost) {
+		return false
+	}
+	now := b.sources[0].content
+	return c.sameNetworks(now) && b.othersLost == b.report.Others && slices.Equal(now.lostNetworks(), c.lostNetworks())
+}
+
+func (c *content) lostNetworks() []string {
+	var names []string
+	for name, network := range c.at(bucketNetworks).each() {
+		if network.values[keyLost] != nil {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 func (b *rebuild) run() (*content, error) {
@@ -191,6 +237,7 @@ func (b *rebuild) read() error {
 	if err != nil && !missing(err) {
 		return fmt.Errorf("reading %s: %w", s.Path(), err)
 	}
+	file.inPlace = true
 	if errors.Is(b.report.Problem, ErrLost) {
 		file.name = "the checkpoint"
 	}
@@ -219,8 +266,29 @@ func (b *rebuild) read() error {
 	for _, src := range b.sources {
 		src.content.sanitize()
 	}
+	b.dropAliens(journal)
+	b.othersLost = b.sources[0].content.get([]string{bucketMeta}, keyLost) != nil
 	b.judge(journalErr)
 	return nil
+}
+
+// dropAliens leaves out the file in the checkpoint's place where it is another
+// node's, or another data directory's: neither lock nor journal know it.
+func (b *rebuild) dropAliens(journal replay) {
+	w, known, err := readWitness(b.store.file(LockFile))
+	ids := []string{journal.header.Checkpoint}
+	if err == nil && known {
+		ids = append(ids, w.Checkpoint)
+	}
+	ids = slices.DeleteFunc(ids, func(id string) bool { return id == "" })
+	for i, src := range b.sources {
+		f, err := parseFormat(src.content.get([]string{bucketMeta}, keyFormat))
+		if !src.inPlace || err != nil || len(ids) == 0 || slices.Contains(ids, f.ID) || slices.Contains(ids, f.Replaces) {
+			continue
+		}
+		b.report.Notes = append(b.report.Notes, "the file is not this node's checkpoint: nothing was taken from it")
+		b.sources[i] = source{name: src.name, content: newContent()}
+	}
 }
 
 // judge finds out whether one of the files has everything.
@@ -286,6 +354,7 @@ func (b *rebuild) losses(c *content) error {
 	}
 	for name, network := range c.at(bucketNetworks).each() {
 		_, was := network.values[keyLost]
+		was = was || b.othersLost && b.sources[0].content.at(bucketNetworks, name) == nil
 		delete(network.values, keyLost)
 		if b.repair.Accept || b.report.Complete != "" || complete[name] || errors.Is(b.report.Problem, ErrLost) && !was {
 			continue
@@ -298,6 +367,9 @@ func (b *rebuild) losses(c *content) error {
 	slices.Sort(b.report.Lost)
 	if meta := c.at(bucketMeta); meta != nil {
 		delete(meta.values, keyLost)
+	}
+	if b.repair.Accept {
+		c.acceptLoss(epoch)
 	}
 	if b.repair.Accept || b.report.Complete != "" {
 		return nil

@@ -22,16 +22,21 @@ func (s *Store) Restore(r Repair) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	if err := makeDir(s.dir, 0o700); err != nil {
-		return Report{}, noSpace(err)
+	if !r.DryRun {
+		if err := makeDir(s.dir, 0o700); err != nil {
+			return Report{}, noSpace(err)
+		}
 	}
-	l, err := s.lock(true, true, r.Deadline)
+	l, err := s.lockForRepair(r)
+	if r.DryRun && errors.Is(err, ErrNoCheckpoint) {
+		l, err = noLock{}, nil
+	}
 	if err != nil {
-		return Report{}, noSpace(err)
+		return Report{}, err
 	}
 	current, err := s.current(bootID, r.Deadline)
 	if errors.Is(err, ErrDamaged) && !errors.Is(err, errNotRegular) {
-		l.Unlock()
+		_ = l.Unlock()
 		return s.Repair(r)
 	}
 	defer l.Unlock()
@@ -40,10 +45,10 @@ func (s *Store) Restore(r Repair) (Report, error) {
 	}
 	m := reconciling{store: s, repair: r, bootID: bootID, backup: backup.content}
 	c, err := m.run(current)
-	if err != nil || r.DryRun {
+	if err != nil || r.DryRun || !m.changed {
 		return m.report, err
 	}
-	m.report.Kept, err = s.replace(bootID, c, Damage{Problem: "restored from a backup by hand", From: SourceBackup})
+	m.report.Kept, err = s.replace(bootID, c, Damage{From: SourceBackup})
 	if err != nil {
 		return m.report, fmt.Errorf("restoring %s: %w", s.Path(), noSpace(err))
 	}
@@ -79,22 +84,39 @@ type reconciling struct {
 	bootID string
 	backup *content
 	report Report
+
+	changed bool // there is something to be written
 }
 
 func (m *reconciling) run(current *content) (*content, error) {
 	if current == nil {
+		m.changed = true
 		return m.alone()
 	}
 	claims := m.backup.claims("the backup", m.bootID, m.repair.Alive)
 	rest := mergeRest([]source{{content: m.backup}})
 	delete(rest.buckets, bucketMeta)
-	current.fillIn(rest)
+	m.changed = current.fillIn(rest)
 	for _, cl := range claims {
 		if err := m.claim(current, cl); err != nil {
 			return nil, err
 		}
 	}
-	return current, nil
+	return current, m.losses(current)
+}
+
+// losses goes on with those that are known, unless they are accepted.
+func (m *reconciling) losses(current *content) error {
+	epoch := current.currentEpoch(m.bootID)
+	lost := current.lostNetworks()
+	others := current.get([]string{bucketMeta}, keyLost) != nil
+	if m.repair.Accept && (len(lost) > 0 || others) {
+		current.acceptLoss(epoch)
+		m.changed = true
+		return nil
+	}
+	m.report.Lost, m.report.Others = lost, others
+	return nil
 }
 
 // alone is for a node without a checkpoint. Of this boot nobody knows what came
@@ -152,6 +174,7 @@ func (m *reconciling) claim(current *content, cl claim) error {
 	}
 	v := Vouched{Network: cl.network, Allocation: now, Sources: []string{cl.source}}
 	m.report.Allocations = append(m.report.Allocations, v)
+	m.changed = true
 	return current.replaceAllocation(cl.network, now)
 }
 

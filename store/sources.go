@@ -27,6 +27,8 @@ type source struct {
 	scraps []scrap
 	// whole: nothing of it is missing.
 	whole bool
+	// inPlace: it is the file in the checkpoint's place.
+	inPlace bool
 }
 
 type scrap struct {
@@ -90,7 +92,7 @@ func (s *Store) readFile(path, name string, deadline time.Time) (source, error) 
 	_, err = inspect(f, true)
 	_ = f.Close()
 	if err != nil {
-		return source{}, fmt.Errorf("%s: %w", path, err)
+		return source{}, unusable(path, err)
 	}
 	src := source{name: name, whole: true}
 	err = s.viewBolt(path, deadline, func(tx *bolt.Tx) error {
@@ -104,12 +106,21 @@ func (s *Store) readFile(path, name string, deadline time.Time) (source, error) 
 		if err == nil {
 			src.content, err = readContent(tx)
 		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", path, err)
-		}
-		return nil
+		return err
 	})
-	return src, err
+	if err != nil {
+		return source{}, unusable(path, err)
+	}
+	return src, nil
+}
+
+// unusable tells of a backup. That a newer version is needed for it is told as
+// ever; that it is damaged must not pass for damage of the checkpoint.
+func unusable(path string, err error) error {
+	if errors.Is(err, ErrDamaged) {
+		return fmt.Errorf("%w: %s: %v", ErrBackup, path, err)
+	}
+	return fmt.Errorf("%w: %s: %w", ErrBackup, path, err)
 }
 
 // keptFiles are the damaged files of which c tells and that nobody has taken
@@ -169,16 +180,20 @@ func mergeRest(sources []source) *content {
 	return all
 }
 
-// fillIn adds to c what other has and c has not.
-func (c *content) fillIn(other *content) {
+// fillIn adds to c what other has and c has not, and tells whether that is
+// anything.
+func (c *content) fillIn(other *content) (changed bool) {
 	for key, value := range other.eachValue() {
 		if _, there := c.values[key]; !there {
-			c.values[key] = value
+			c.values[key], changed = value, true
 		}
 	}
 	for name, b := range other.each() {
-		c.make(name).fillIn(b)
+		if c.make(name).fillIn(b) {
+			changed = true
+		}
 	}
+	return changed
 }
 
 // putAllocation stores an allocation of this boot, in both indexes.

@@ -89,8 +89,8 @@ type Op struct {
 	// changed nothing.
 	Precheck func(*Tx) error
 	// Committed, if set, is called under the lock once what the operation did is
-	// durable, also where there was nothing to write; not where Update fails, nor
-	// where there is no checkpoint and none is made.
+	// durable, also where there was nothing to write; not where Update fails or
+	// may not write, nor where there is no checkpoint and none is made.
 	Committed func()
 }
 

@@ -27,7 +27,7 @@ func (s *Store) Update(op Op, fn func(*Tx) error) error {
 	case errors.Is(err, fs.ErrNotExist) && !op.Creates:
 		return s.lost(bootID)
 	case readOnlyError(err) && !op.Creates:
-		return s.updateReadOnly(op, bootID, deadline, err, fn)
+		return s.updateReadOnly(bootID, deadline, err, fn)
 	case err != nil:
 		return noSpace(err)
 	}
@@ -45,9 +45,9 @@ func (s *Store) Update(op Op, fn func(*Tx) error) error {
 	}
 	switch {
 	case readOnlyError(err) && !op.Creates:
-		return op.done(s.view(viewing{bootID: bootID, deadline: deadline, readOnly: refusal(err)}, believed(fn)))
+		return s.view(viewing{bootID: bootID, deadline: deadline, readOnly: refusal(err)}, believed(fn))
 	case err != nil:
-		return fmt.Errorf("opening the checkpoint: %w", err)
+		return err
 	}
 	db, err := openBolt(s.Path(), false, deadline)
 	if err != nil {
@@ -77,7 +77,7 @@ func (s *Store) acquireForWriting(op Op, deadline time.Time) (*flock.Flock, erro
 }
 
 // updateReadOnly lets fn look at a checkpoint that cannot be written.
-func (s *Store) updateReadOnly(op Op, bootID string, deadline time.Time, why error, fn func(*Tx) error) error {
+func (s *Store) updateReadOnly(bootID string, deadline time.Time, why error, fn func(*Tx) error) error {
 	l, err := s.lock(false, false, deadline)
 	switch {
 	case err == nil:
@@ -85,7 +85,7 @@ func (s *Store) updateReadOnly(op Op, bootID string, deadline time.Time, why err
 	case !errors.Is(err, fs.ErrNotExist):
 		return errors.Join(why, err)
 	}
-	return op.done(s.view(viewing{bootID: bootID, deadline: deadline, readOnly: refusal(why)}, believed(fn)))
+	return s.view(viewing{bootID: bootID, deadline: deadline, readOnly: refusal(why)}, believed(fn))
 }
 
 func refusal(err error) error { return fmt.Errorf("%w: %w", ErrReadOnly, err) }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"runtime/metrics"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -27,7 +28,9 @@ const (
 // watchdog watches one transaction.
 type watchdog struct {
 	store *Store
-	timer *time.Timer
+
+	mu    sync.Mutex
+	timer *time.Timer // nil once it is stopped
 	beat  uint64
 	since time.Duration // of the processor's time, at the last beat
 }
@@ -44,11 +47,25 @@ type beats struct {
 // end.
 func (s *Store) watch() (stop func()) {
 	w := &watchdog{store: s, beat: s.beats.count.Load(), since: processorTime()}
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.timer = time.AfterFunc(watchEvery, w.look)
-	return func() { w.timer.Stop() }
+	return w.stop
+}
+
+func (w *watchdog) stop() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.timer.Stop()
+	w.timer = nil
 }
 
 func (w *watchdog) look() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.timer == nil {
+		return
+	}
 	beat, now := w.store.beats.count.Load(), processorTime()
 	stuck := stacks() > largestStacks
 	switch {

@@ -13,7 +13,7 @@ import (
 )
 
 // witness is the content of the lock file: what was committed last, written in
-// place after each commit and never synced. It outlives a process, and a power
+// place after each commit and synced for a new checkpoint alone. It outlives a process, and a power
 // cut can only leave it behind the checkpoint, never ahead.
 //
 //	bolt-local 1 <boot id> <checkpoint id> <transaction id> <CRC-32C>\n
@@ -85,11 +85,20 @@ func readWitness(path string) (witness, bool, error) {
 	return w, ok, nil
 }
 
-func writeWitness(path string, w witness) error {
+func writeWitness(path string, w witness) error { return putWitness(path, w, false) }
+
+// writeFirstWitness is for that of a new checkpoint. It is synced: after a power
+// cut an old one may name the checkpoint before this, but none before that.
+func writeFirstWitness(path string, w witness) error { return putWitness(path, w, true) }
+
+func putWitness(path string, w witness, sync bool) error {
 	f, err := openRegular(path, os.O_WRONLY)
 	if err != nil {
 		return err
 	}
 	_, err = f.WriteAt(w.encode(), 0)
+	if sync && err == nil {
+		err = f.Sync()
+	}
 	return errors.Join(err, f.Close())
 }

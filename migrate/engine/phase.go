@@ -38,3 +38,7 @@ func (p Phase) Towards(target Phase) Phase {
 
 // mirrored tells whether both forms are written.
 func (p Phase) mirrored() bool { return p == Expand || p == Switch }
+
+// Step is one from a phase to another. Where it could not be taken they are the
+// same.
+type Step struct{ From, To Phase }

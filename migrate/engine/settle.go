@@ -36,7 +36,7 @@ func (u *update) settle() error {
 		// The swap was begun, and then the old form was lost. As long as it
 		// cannot be shut it has to be written.
 		if u.shut() {
-			u.c = form.Contents{Shut: &u.Notice}
+			u.c, u.ended = form.Contents{Shut: &u.Notice}, true
 		} else {
 			phase, pending = u.p.Phase, Contract
 		}
@@ -49,7 +49,7 @@ func (u *update) settle() error {
 			pending = Contract
 		case u.shut():
 			phase = Contract
-			u.c = form.Contents{Shut: &u.Notice}
+			u.c, u.ended = form.Contents{Shut: &u.Notice}, true
 		case u.p.Target == Contract:
 			pending = Contract
 		}

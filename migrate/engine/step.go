@@ -37,9 +37,11 @@ func (u *update) stepByHand() error {
 		by = Phase.Previous
 	}
 	next, target := by(u.p.Phase), u.p.Target
+	u.from = u.p.Phase
 	switch {
-	case u.p.Phase != u.was.Phase && u.p.Phase == by(u.was.Phase):
-		return nil // an earlier one that was cut has just been ended
+	case u.ended && u.p.Phase == by(u.was.Phase):
+		u.from = u.was.Phase
+		return nil // this was the rest of one that was cut
 	case next == u.p.Phase:
 		return fmt.Errorf("%w: network %s is in phase %s already", ErrStep, u.call.Network, next)
 	case u.call.Force && u.call.By < 0:
@@ -132,7 +134,7 @@ func (u *update) toContract(all map[netip.Addr]record.Allocation) (waits string,
 // beginShut notes the swap, which follows the commit.
 func (u *update) beginShut() {
 	u.p.Pending = Contract
-	u.after = func() { u.shut() }
+	u.after = func() { u.swapped = u.shut() }
 }
 
 // prepare writes the old form anew beside its notice, as a step back from
@@ -189,7 +191,8 @@ func (u *update) prepare() error {
 		return nil
 	}
 	u.after = func() {
-		if err := u.old.Open(); err != nil {
+		err := u.old.Open()
+		if u.swapped = err == nil; err != nil {
 			u.warnf("%v", err)
 		}
 	}

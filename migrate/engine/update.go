@@ -27,6 +27,9 @@ type update struct {
 	closes   bool   // and goes to contract at once
 	reopen   bool   // a step from contract back: the old form is written at the end
 	after    func() // what has to wait for the commit
+	swapped  bool   // and that after has done the swap
+	ended    bool   // a swap that an earlier call has begun was done before the step
+	from     Phase  // in which an operator's step began
 
 	untraced bool               // fn has changed what the old form does not tell
 	mirrored []form.Change      // what fn has changed in the old form, with its marks

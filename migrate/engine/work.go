@@ -39,6 +39,16 @@ func (w *Work) Committed() {
 	}
 }
 
+// Step is the one that an operator asked for: where it began, and where it has
+// led by now. That is the zero Step for a network that is not known.
+func (w *Work) Step() Step {
+	s := Step{From: w.u.from, To: w.u.p.Phase}
+	if w.u.swapped {
+		s.To = w.u.p.Pending
+	}
+	return s
+}
+
 // Answer is what the caller is told, where the transaction ended with err.
 // Where it could not be committed the old form has been written: an ADD is taken
 // back there, or nobody would free what nobody was told of. What was freed stays

@@ -41,18 +41,30 @@ func (d *Dir) write(path string, mode os.FileMode, b []byte, over bool) (mark st
 	case over:
 		err = d.nameOver(f, path)
 	case named:
-		if err = os.Link(d.beside(), path); err == nil {
-			err = os.Remove(d.beside()) // which changes the change time
-		}
+		err = os.Link(d.beside(), path)
 	default:
 		err = link(f, path)
 	}
 	if err != nil {
 		return "", err
 	}
+	mark, err = d.settled(f, named && !over)
+	if err != nil && !over {
+		err = errors.Join(err, remove(path)) // the caller knows of no file
+	}
+	return mark, err
+}
+
+// settled returns the mark of a file that has its name, once it has no other.
+func (d *Dir) settled(f *os.File, twoNames bool) (string, error) {
+	if twoNames {
+		if err := os.Remove(d.beside()); err != nil { // which changes the change time
+			return "", err
+		}
+	}
 	var st unix.Stat_t
 	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
-		return "", err
+		return "", &os.PathError{Op: "fstat", Path: f.Name(), Err: err}
 	}
 	return markOf(&st), nil
 }

@@ -28,12 +28,13 @@ func newFile(t testing.TB, pageSize int) *dbFile {
 
 func openFile(t testing.TB, path string, pageSize int) *dbFile {
 	t.Helper()
-	db, err := bolt.Open(path, 0o600, &bolt.Options{
-		FreelistType: bolt.FreelistArrayType,
-		NoStatistics: true,
-		NoSync:       true,
-		PageSize:     pageSize,
-	})
+	return openWith(t, path, &bolt.Options{PageSize: pageSize})
+}
+
+func openWith(t testing.TB, path string, opts *bolt.Options) *dbFile {
+	t.Helper()
+	opts.FreelistType, opts.NoStatistics, opts.NoSync = bolt.FreelistArrayType, true, true
+	db, err := bolt.Open(path, 0o600, opts)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -170,3 +170,5 @@ func newPageSet(end uint64) pageSet { return make(pageSet, (end+63)/64) }
 func (s pageSet) has(id uint64) bool { return s[id/64]&(1<<(id%64)) != 0 }
 
 func (s pageSet) add(id uint64) { s[id/64] |= 1 << (id % 64) }
+
+func (s pageSet) remove(id uint64) { s[id/64] &^= 1 << (id % 64) }

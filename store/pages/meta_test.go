@@ -77,7 +77,6 @@ func TestReadMetaRefusesWhatBboltWouldTrust(t *testing.T) {
 		{"a meta page with another's header", func(b []byte) []byte { b[512] = 0; return b }, "second meta page: its header is that of page 0"},
 		{"a meta page of another type", func(b []byte) []byte { b[8] = typeLeaf; return b }, "first meta page: its header is that of page 0, of type 0x2"},
 		{"both meta pages the same", func(b []byte) []byte { copy(b[8:512], b[520:1024]); return b }, "do not fit together"},
-		{"an older meta page in the place of the newest", func(b []byte) []byte { setMeta(b, last, offTx, m.Tx-2); return b }, ""},
 		{"a meta page that is much older", func(b []byte) []byte { setMeta(b, last, offTx, m.Tx-4); return b }, "do not fit together"},
 		{"meta pages of two page sizes", func(b []byte) []byte { setMeta(b, 1, offPageSize, 1024); return b }, "do not fit together"},
 		{"a page size that is none", func(b []byte) []byte { setMeta(b, 0, offPageSize, 1000); return b }, "first meta page: a page size of 1000"},

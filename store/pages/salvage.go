@@ -31,8 +31,8 @@ type Found struct {
 //     meta pages are gone;
 //   - at last what lies in pages that are free (Stale), if that is known.
 //
-// No page is read twice, but a key may come again from another page: the first
-// one is the best. Salvage believes no checksum but those of the meta pages:
+// A key may come again, from another page or with another path: the first
+// one is the best, but for a page to which several lead. Salvage believes no checksum but those of the meta pages:
 // what a key or a value means is the caller's to check.
 //
 // It returns how many pages it had to skip, or could read in part only. An
@@ -50,7 +50,10 @@ func Salvage(data []byte, visit func(Found) error) (skipped int, err error) {
 		skipped: bad,
 		visit:   visit,
 	}
-	s.seen, s.free, s.led = newPageSet(s.end), newPageSet(s.end), newPageSet(s.end)
+	s.again = maxAgain * s.end
+	for _, set := range []*pageSet{&s.seen, &s.above, &s.free, &s.led} {
+		*set = newPageSet(s.end)
+	}
 	for i, m := range metas {
 		if i > 0 && s.skipped == 0 {
 			break
@@ -104,6 +107,10 @@ func metaAt(data []byte, at uint64) (Meta, bool) {
 	m, err := parseMeta(data[at+headerLen : at+headerLen+metaLen])
 	return m, err == nil
 }
+
+// maxAgain bounds how often pages are read again, on average. One wrong page can
+// lead to all others once more.
+const maxAgain = 4
 
 // pageSizes are the sizes to try, the most frequent first.
 var pageSizes = []uint64{4096, 16384, 65536, 8192, 32768, 1024, 2048, minPageSize}
@@ -181,14 +188,17 @@ func (s *salvager) orphans() error {
 }
 
 func (s *salvager) eachOrphan(fn func(p *page) error) error {
+	var p page
 	for id := uint64(firstPage); id < s.end; id++ {
 		if s.seen.has(id) {
 			continue
 		}
-		if p, ok := s.open(id); ok {
-			if err := fn(&p); err != nil {
-				return err
-			}
+		var ok bool
+		if p, ok = s.open(id); !ok {
+			continue
+		}
+		if err := fn(&p); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -6,8 +6,10 @@ import "bytes"
 type salvager struct {
 	file
 	seen    pageSet // pages that were read
+	above   pageSet // pages from the root to the one that is being read
 	free    pageSet // pages that the last transaction does not use
 	led     pageSet // pages to which one leads that nothing led to
+	again   uint64  // how many more pages may be read that were read before
 	skipped int
 	path    [][]byte
 	visit   func(Found) error
@@ -17,9 +19,12 @@ type salvager struct {
 	alone          bool // not beyond a page itself
 }
 
+// newest tells whether the walk is of the newest tree.
+func (s *salvager) newest() bool { return s.reached && !s.stale }
+
 // skip counts a page of the newest tree.
 func (s *salvager) skip() {
-	if s.reached && !s.stale {
+	if s.newest() {
 		s.skipped++
 	}
 }
@@ -41,26 +46,41 @@ func (s *salvager) open(id uint64) (page, bool) {
 }
 
 // tree visits what the page with this id leads to. A page that does not begin
-// with the key first is not the one that was meant, unless that is nil.
+// with the key first is not the one that was meant, unless that is nil. A page
+// to which the newest tree leads more than once is read each time: of those
+// that lead to it all but one are not what they should be, and nobody knows
+// which.
 func (s *salvager) tree(id uint64, first []byte, depth int) error {
 	p, ok := s.open(id)
-	if !ok || s.seen.has(id) || first != nil && !p.beginsWith(first) || depth > maxDepth {
+	if !ok || depth > maxDepth || first != nil && !p.beginsWith(first) {
 		s.skip()
 		return nil
 	}
+	if s.seen.has(id) {
+		s.skip()
+		if !s.newest() || s.above.has(id) || s.again == 0 {
+			return nil
+		}
+		s.again--
+	}
+	s.above.add(id)
+	defer s.above.remove(id)
 	return s.read(&p, depth)
 }
 
-// beginsWith tells whether the first key is key.
+// beginsWith tells whether the first key is key, as far as it can be read.
 func (p *page) beginsWith(key []byte) bool {
-	if p.count == 0 {
-		return false
+	for i := range p.count {
+		_, at := p.branchElement(i)
+		if p.leaf {
+			_, at = p.leafElement(i)
+		}
+		if p.holds(at) {
+			order := bytes.Compare(p.key(at), key)
+			return order == 0 || order > 0 && i > 0
+		}
 	}
-	_, at := p.branchElement(0)
-	if p.leaf {
-		_, at = p.leafElement(0)
-	}
-	return p.holds(at) && bytes.Equal(p.key(at), key)
+	return false
 }
 
 // read visits what p holds and leads to.

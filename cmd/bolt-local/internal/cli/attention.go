@@ -17,9 +17,12 @@ type kind string
 
 const (
 	kindProblem          kind = "problem"
+	kindLost             kind = "lost"
 	kindExhausted        kind = "exhausted"
 	kindTwoHolders       kind = "two-holders"
 	kindFormsDiffer      kind = "forms-differ"
+	kindHealed           kind = "healed"
+	kindDeferredDel      kind = "deferred-del"
 	kindTombstone        kind = "tombstone-missing"
 	kindNearlyFull       kind = "nearly-full"
 	kindOverlap          kind = "overlap"
@@ -33,8 +36,9 @@ const (
 // kinds lists all of them, the most urgent first.
 func kinds() []kind {
 	return []kind{
-		kindProblem, kindExhausted, kindTwoHolders, kindFormsDiffer, kindTombstone, kindNearlyFull, kindOverlap,
-		kindSetAside, kindNamespaceGone, kindOutsideRanges, kindMigrationWaits, kindDirectoryChanged,
+		kindProblem, kindLost, kindExhausted, kindTwoHolders, kindFormsDiffer, kindHealed, kindDeferredDel, kindTombstone,
+		kindNearlyFull, kindOverlap, kindSetAside, kindNamespaceGone, kindOutsideRanges, kindMigrationWaits,
+		kindDirectoryChanged,
 	}
 }
 
@@ -51,7 +55,7 @@ type notice struct {
 // only good to know.
 func (n notice) style() style {
 	switch n.Kind {
-	case kindProblem, kindExhausted, kindTwoHolders, kindFormsDiffer:
+	case kindProblem, kindLost, kindExhausted, kindTwoHolders, kindFormsDiffer:
 		return red
 	case kindMigrationWaits, kindDirectoryChanged:
 		return plain
@@ -75,12 +79,6 @@ func (f *finder) sorted() []notice {
 }
 
 func (f *finder) add(n notice) { f.notices = append(f.notices, n) }
-
-func (f *finder) problem(snap snapshot) {
-	if snap.problem != nil {
-		f.add(notice{Kind: kindProblem, Text: oneLine(snap.problem.Error())})
-	}
-}
 
 // overlaps reports each pair of networks that may give out one address twice.
 func (f *finder) overlaps(networks []network) {
@@ -129,6 +127,7 @@ func (f *finder) inNetwork(n network, u ipam.Usage) {
 			"%s held whose network namespace is gone, probably because a DEL was lost: %s.",
 			counted(len(u.Gone), "address is", "addresses are"), list(addresses(u.Gone)))})
 	}
+	f.lost(n.name, n.lost)
 	f.migration(n)
 }
 
@@ -143,13 +142,9 @@ func (f *finder) fullSet(network string, s ipam.SetUsage) {
 	}
 }
 
-// command is a command line of ours, to be copied.
+// command is a command line about one network.
 func (f *finder) command(name, network string) string {
-	line := "bolt-local " + name + " --network " + shellWord(network)
-	if f.dataDir != ipam.DefaultDataDir {
-		line += " --data-dir " + shellWord(f.dataDir)
-	}
-	return line
+	return ownCommand(f.dataDir, name, "--network", shellWord(network))
 }
 
 // oneLine joins the lines of an error that was joined from several.

@@ -65,7 +65,8 @@ CNI_COMMAND set; without, it shows and mends what the plugin has stored.`,
 	}
 	root.PersistentFlags().StringVar(&a.dataDir, "data-dir", ipam.DefaultDataDir, "data `dir`ectory")
 	_ = root.MarkPersistentFlagDirname("data-dir")
-	root.AddCommand(a.dumpCommand(), a.statusCommand(), a.migrateCommand(), a.gcCommand(), a.releaseCommand(), a.versionCommand())
+	root.AddCommand(a.dumpCommand(), a.statusCommand(), a.migrateCommand(), a.gcCommand(), a.releaseCommand(),
+		a.backupCommand(), a.restoreCommand(), a.repairCommand(), a.versionCommand())
 	return root
 }
 
@@ -103,6 +104,27 @@ func (a *app) command(cmd *cobra.Command, run func(*cobra.Command) error) *cobra
 	}
 	cmd.ValidArgsFunction = cobra.NoFileCompletions
 	cmd.DisableFlagsInUseLine = true
+	return cmd
+}
+
+// fileCommand is command for one that takes a file, or - for a standard stream.
+func (a *app) fileCommand(cmd *cobra.Command, run func(cmd *cobra.Command, file string) error) *cobra.Command {
+	a.command(cmd, func(cmd *cobra.Command) error { return run(cmd, cmd.Flags().Arg(0)) })
+	cmd.Args = func(_ *cobra.Command, args []string) error {
+		switch {
+		case len(args) == 0 || args[0] == "":
+			return errors.New("say which file, or -")
+		case len(args) > 1:
+			return fmt.Errorf("unexpected argument %q", args[1])
+		}
+		return nil
+	}
+	cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return nil, cobra.ShellCompDirectiveDefault
+	}
 	return cmd
 }
 

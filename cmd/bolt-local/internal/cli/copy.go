@@ -22,7 +22,7 @@ type copier struct {
 // network copies what the next call would find: the form that the phase reads,
 // and in it what others have changed since.
 func (c *copier) network(name string) {
-	n := network{name: name}
+	n := network{name: name, lost: reason(c.tx.Network(name).Lost())}
 	var err error
 	n.ranges, err = c.tx.Network(name).Ranges()
 	c.snap.problem = errors.Join(c.snap.problem, err)

@@ -25,7 +25,7 @@ func printDumpTable(s screen, d dump, wide bool, now time.Time) error {
 		s.width = 0
 		t.columns = append(t.columns, []column{{title: "ORIGIN"}, {title: "NETNS"}, {title: "POD-UID"}, {title: "BOOT"}}...)
 	}
-	id := shortIDs(d)
+	id := shortIDs(containerIDs(d))
 	for _, n := range d.Networks {
 		for _, a := range n.Allocations {
 			st := plain
@@ -51,16 +51,20 @@ func printDumpTable(s screen, d dump, wide bool, now time.Time) error {
 	return t.print(s)
 }
 
-// shortIDs returns the function that shortens container ids, to no less than
-// what tells all of them apart.
-func shortIDs(d dump) func(string) string {
+func containerIDs(d dump) []string {
 	var ids []string
 	for _, n := range d.Networks {
 		for _, a := range n.Allocations {
 			ids = append(ids, a.ContainerID)
 		}
 	}
-	slices.Sort(ids)
+	return ids
+}
+
+// shortIDs returns the function that shortens container ids, to no less than
+// what tells all of them apart.
+func shortIDs(ids []string) func(string) string {
+	ids = slices.Sorted(slices.Values(ids))
 	ids = slices.Compact(ids)
 	length := shortID
 	for i := 1; i < len(ids); i++ {

@@ -103,8 +103,7 @@ func TestShortIDsTellContainersApart(t *testing.T) {
 		"the same":                {"0123456789abcdef", "0123456789abcdef", "0123456789ab"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := dump{Networks: []dumpNetwork{{Allocations: []dumpAllocation{{ContainerID: c.a}, {ContainerID: c.b}}}}}
-			if got := shortIDs(d)(c.a); got != c.want {
+			if got := shortIDs([]string{c.a, c.b})(c.a); got != c.want {
 				t.Errorf("%s is shortened to %s, want %s", c.a, got, c.want)
 			}
 		})

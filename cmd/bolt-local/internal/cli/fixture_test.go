@@ -69,6 +69,10 @@ func testSnapshot() snapshot {
 		format: store.Format{Schema: 1, OldestWriter: 1, Writer: "v0.1.0", Created: now.Add(-72 * time.Hour)},
 		epoch:  boot,
 		boots:  map[uint64]string{1: "boot-1", boot: "boot-2"},
+		damages: []store.Damage{
+			{Time: now.Add(-time.Hour), Problem: "the checkpoint is damaged: it is empty", From: store.SourceJournal, Kept: "checkpoint.db.damaged-20261129T110000Z"},
+		},
+		deferred: 2,
 		networks: []network{
 			{
 				name: "podnet",
@@ -104,7 +108,7 @@ func testSnapshot() snapshot {
 				},
 				migration: migration{phase: engine.Contract, directory: "/var/lib/cni/networks/storage", shut: true},
 			},
-			{name: "young"},
+			{name: "young", lost: "nothing that was left had everything"},
 		},
 	}
 }

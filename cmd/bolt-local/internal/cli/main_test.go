@@ -2,8 +2,10 @@ package cli
 
 import (
 	"bytes"
+	"errors"
 	"net/netip"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -139,16 +141,17 @@ func overwrite(t *testing.T, checkpoint string, addrs ...string) {
 
 func TestErrorsArePrintedOnceAndAlone(t *testing.T) {
 	dir, checkpoint := storeWith(t)
-	if err := os.Truncate(checkpoint, 5000); err != nil {
+	if err := errors.Join(os.Truncate(checkpoint, 5000), os.Remove(filepath.Join(dir, store.JournalFile))); err != nil {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{
 		{"dump"}, {"status"}, {"gc"}, {"release", "--network", "podnet", "--ip", "10.1.0.2"},
 		{"migrate", "status"}, {"migrate", "verify"},
 		{"migrate", "advance", "--network", "podnet"}, {"migrate", "rollback", "--network", "podnet"},
+		{"backup", "-"}, {"backup", filepath.Join(t.TempDir(), "b.db")},
 	} {
 		status, _, stderr := run(append(args, "--data-dir", dir)...)
-		if status != exitFailed || strings.Count(stderr, "bolt-local: ") != 1 || strings.Count(stderr, "\n") != 1 {
+		if status != exitFailed || strings.Count(stderr, "bolt-local: ") != 1 || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, "bolt-local repair") {
 			t.Errorf("%s: exit status %d, stderr:\n%s", strings.Join(args, " "), status, stderr)
 		}
 	}
@@ -157,7 +160,7 @@ func TestErrorsArePrintedOnceAndAlone(t *testing.T) {
 func TestHelpFitsATerminal(t *testing.T) {
 	for _, command := range []string{
 		"", "dump", "status", "migrate", "migrate status", "migrate advance", "migrate rollback", "migrate verify",
-		"gc", "release", "version",
+		"gc", "release", "backup", "restore", "repair", "version",
 	} {
 		status, stdout, _ := run(strings.Fields(command + " --help")...)
 		if status != exitOK || !strings.Contains(stdout, "bolt-local "+command) {

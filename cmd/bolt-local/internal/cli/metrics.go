@@ -5,6 +5,8 @@ import (
 	"io"
 	"strconv"
 	"strings"
+
+	"github.com/bolt-local/bolt-local/store"
 )
 
 // printMetrics prints st in the Prometheus text format, version 0.0.4, for the
@@ -20,6 +22,7 @@ func printMetrics(s screen, st status) error {
 		m.family("bolt_local_checkpoint_info", "Schema of the checkpoint and the version that wrote it last.")
 		m.sample("1", "path", c.Path, "schema", strconv.Itoa(c.Schema), "writer", c.Writer)
 	}
+	m.damage(c)
 	m.perRangeSet(st, "bolt_local_range_set_addresses", "Addresses that the range set gives out.", func(r statusRangeSet) string { return r.Size.String() })
 	m.perRangeSet(st, "bolt_local_range_set_held", "Addresses of the range set that are held.", func(r statusRangeSet) string { return strconv.Itoa(r.Held) })
 	m.perRangeSet(st, "bolt_local_range_set_free", "Addresses of the range set that are free.", func(r statusRangeSet) string { return r.Free.String() })
@@ -28,6 +31,10 @@ func printMetrics(s screen, st status) error {
 	m.perNetwork(st, "bolt_local_network_previous_boot", "Allocations of a previous boot, which count as free.", func(n statusNetwork) int { return n.PreviousBoot })
 	m.perNetwork(st, "bolt_local_network_outside_ranges", "Allocations that the network's ranges do not give out.", func(n statusNetwork) int { return len(n.OutsideRanges) })
 	m.perNetwork(st, "bolt_local_network_namespace_gone", "Allocations whose network namespace is gone.", func(n statusNetwork) int { return len(n.NamespaceGone) })
+	m.family("bolt_local_network_lost", "Whether ADD is refused in the network because allocations may be missing.")
+	for _, n := range st.Networks {
+		m.sample(boolean(n.Lost != ""), "network", n.Name)
+	}
 	m.family("bolt_local_network_phase", "Where the move from host-local stands: 1 for the phase that holds.")
 	for _, n := range st.Networks {
 		m.phase(n)
@@ -47,6 +54,30 @@ func printMetrics(s screen, st status) error {
 	}
 	_, err := io.WriteString(s, m.out.String())
 	return err
+}
+
+// damage is what became of damage. It counts what repair --acknowledge has not
+// cleared.
+func (m *metrics) damage(c statusCheckpoint) {
+	m.family("bolt_local_checkpoint_healed", "Former damage of the checkpoint that nobody has acknowledged, by what it was made whole from.")
+	for _, from := range sources() {
+		n := 0
+		for _, d := range c.Damages {
+			if d.From == from {
+				n++
+			}
+		}
+		m.sample(strconv.Itoa(n), "path", c.Path, "from", string(from))
+	}
+	m.family("bolt_local_checkpoint_lost", "Whether ADD is refused in networks that are not stored because they may be lost.")
+	m.sample(boolean(c.Lost != ""), "path", c.Path)
+	m.family("bolt_local_deferred_dels", "DELs that wait for a call that can write the checkpoint.")
+	m.sample(strconv.Itoa(c.DeferredDels), "path", c.Path)
+}
+
+// sources lists all that a checkpoint is made whole from.
+func sources() []store.Source {
+	return []store.Source{store.SourceJournal, store.SourceOldForm, store.SourceNewBoot, store.SourceRepair, store.SourceBackup}
 }
 
 type metrics struct {

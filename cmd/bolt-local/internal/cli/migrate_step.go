@@ -29,7 +29,7 @@ step is refused, as the next ADD would undo it: change the configuration.`,
 	network := a.networkFlag(cmd, "the `network`")
 	force := cmd.Flags().Bool("force", false, "go to contract although host-local's pods are there")
 	return a.command(cmd, func(*cobra.Command) error {
-		return a.step(*network, engine.Phase.Next, func() (engine.Phase, error) {
+		return a.step(*network, engine.Phase.Next, func() (engine.Step, error) {
 			return a.state().Advance(*network, *force)
 		})
 	})
@@ -59,32 +59,25 @@ change the configuration. Once that is done, or the type is host-local's again,
 	network := a.networkFlag(cmd, "the `network`")
 	force := cmd.Flags().Bool("force", false, "go back whatever the last ADD's configuration said")
 	return a.command(cmd, func(*cobra.Command) error {
-		return a.step(*network, engine.Phase.Previous, func() (engine.Phase, error) {
+		return a.step(*network, engine.Phase.Previous, func() (engine.Step, error) {
 			return a.state().Rollback(*network, *force)
 		})
 	})
 }
 
-// step takes one step with take, and holds what became of it against where next
-// leads.
-func (a *app) step(network string, next func(engine.Phase) engine.Phase, take func() (engine.Phase, error)) error {
+// step takes one step with take, and asks that it led where next does.
+func (a *app) step(network string, next func(engine.Phase) engine.Phase, take func() (engine.Step, error)) error {
 	if network == "" {
 		return usageError{errors.New("say which --network")}
 	}
-	_, before, err := a.loadOne(network, false)
+	step, err := take()
 	if err != nil {
 		return err
 	}
-	from := before.migration.phase
-	phase, err := take()
-	if err != nil {
-		return err
+	if want := next(step.From); step.To != want {
+		return fmt.Errorf("network %s stays in phase %s until the step to %s can be done (see above)", network, step.To, want)
 	}
-	if want := next(from); phase != want {
-		return fmt.Errorf("network %s is in phase %s, not in %s: %s could not be swapped (see above), or another call took a step meanwhile",
-			network, phase, want, before.migration.directory)
-	}
-	if _, err := fmt.Fprintf(a.out, "network %s: %s -> %s\n", network, from, phase); err != nil {
+	if _, err := fmt.Fprintf(a.out, "network %s: %s -> %s\n", network, step.From, step.To); err != nil {
 		return fmt.Errorf("the step was taken, but not printed: %w", err)
 	}
 	return nil

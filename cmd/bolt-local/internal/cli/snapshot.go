@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/bolt-local/bolt-local/ipam"
@@ -24,6 +25,14 @@ type snapshot struct {
 	networks []network
 	// problem is why the checkpoint may not be believed or is not complete.
 	problem error
+	// irregular: what is in its place is no file, and cannot be repaired.
+	irregular bool
+	// damages are former ones that nobody has acknowledged, the oldest first.
+	damages []store.Damage
+	// lost is why networks may be missing, "" where none is.
+	lost string
+	// deferred counts the DELs that wait, where loadVerified has looked.
+	deferred int
 }
 
 type network struct {
@@ -36,6 +45,8 @@ type network struct {
 	partial bool
 	// problem is what is wrong with the directory.
 	problem error
+	// lost is why allocations may be missing, "" where none is.
+	lost string
 }
 
 // unseen: what the network holds is in the directory alone, and cannot be seen.
@@ -43,9 +54,17 @@ func (n network) unseen() bool {
 	return (n.partial || n.problem != nil) && n.migration.inDirectoryAlone()
 }
 
+// repairable tells whether `repair` is a cure for the problem.
+func (snap snapshot) repairable() bool {
+	return errors.Is(snap.problem, store.ErrDamaged) && !snap.irregular
+}
+
 // err is all that is wrong with what was copied.
 func (snap snapshot) err() error {
 	err := snap.problem
+	if snap.repairable() {
+		err = fmt.Errorf("%w; see `%s`", err, ownCommand(filepath.Dir(snap.path), "repair", "--dry-run"))
+	}
 	for _, n := range snap.networks {
 		if n.problem != nil {
 			err = errors.Join(err, fmt.Errorf("network %s: %w", n.name, n.problem))
@@ -68,6 +87,7 @@ func (a *app) load(only string) (snapshot, error) {
 func (a *app) loadVerified(only string) (snapshot, error) {
 	snap, err := a.look(only, true)
 	a.warnUnstored(only, snap, err)
+	snap.deferred = a.store(ipam.ReadTimeout).CountDeferred()
 	return snap, err
 }
 
@@ -81,20 +101,6 @@ func notStored(network string, snap snapshot) string {
 	return fmt.Sprintf("network %s is not stored in %s", network, snap.path)
 }
 
-// loadOne is for a command that is about one network, which has to be there.
-func (a *app) loadOne(name string, verifies bool) (snapshot, network, error) {
-	snap, err := a.look(name, verifies)
-	switch {
-	case err != nil:
-		return snap, network{}, err
-	case len(snap.networks) > 0:
-		return snap, snap.networks[0], snap.err()
-	case snap.problem != nil:
-		return snap, network{}, snap.problem
-	}
-	return snap, network{}, errors.New(notStored(name, snap))
-}
-
 // look waits ipam.ReadTimeout at most for all locks together.
 func (a *app) look(only string, verifies bool) (snapshot, error) {
 	deadline := time.Now().Add(ipam.ReadTimeout)
@@ -102,6 +108,8 @@ func (a *app) look(only string, verifies bool) (snapshot, error) {
 	snap := snapshot{path: st.Path(), boots: map[uint64]string{}}
 	err := st.ReadAny(verifies, func(tx *store.Tx) error {
 		snap.exists, snap.format, snap.epoch, snap.problem = tx.Exists(), tx.Format(), tx.Epoch(), tx.Problem()
+		snap.damages = tx.Damages()
+		snap.lost = reason(tx.Lost())
 		for _, name := range tx.Networks() {
 			if only == "" || only == name {
 				c := copier{app: a, tx: tx, snap: &snap, deadline: deadline, compares: verifies}
@@ -116,8 +124,16 @@ func (a *app) look(only string, verifies bool) (snapshot, error) {
 	case err != nil:
 		return snapshot{}, err
 	}
-	if info, err := os.Stat(snap.path); err == nil {
-		snap.exists, snap.size = true, info.Size()
+	if info, err := os.Lstat(snap.path); err == nil {
+		snap.exists, snap.size, snap.irregular = true, info.Size(), !info.Mode().IsRegular()
 	}
 	return snap, nil
+}
+
+// reason is why allocations may be missing, "" where none is.
+func reason(l store.Loss, lost bool) string {
+	if !lost {
+		return ""
+	}
+	return orElse(l.Reason, "allocations are missing")
 }

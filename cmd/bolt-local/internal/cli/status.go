@@ -27,6 +27,13 @@ type statusCheckpoint struct {
 	Writer  string    `json:"writer,omitempty"`
 	Created time.Time `json:"created,omitzero"`
 	Problem string    `json:"problem,omitempty"`
+	// Damages are former ones that nobody has acknowledged, the oldest first.
+	Damages []formerDamage `json:"damages"`
+	// Lost is why ADD is refused in networks that are not stored, "" where it is
+	// not.
+	Lost string `json:"lost,omitempty"`
+	// DeferredDels counts the DELs that wait for a call that can write.
+	DeferredDels int `json:"deferredDels"`
 }
 
 type statusNetwork struct {
@@ -39,6 +46,8 @@ type statusNetwork struct {
 	PreviousBoot  int          `json:"previousBoot"`
 	OutsideRanges []netip.Addr `json:"outsideRanges"`
 	NamespaceGone []netip.Addr `json:"namespaceGone"`
+	// Lost is why ADD is refused, "" where it is not.
+	Lost string `json:"lost,omitempty"`
 }
 
 type statusRangeSet struct {
@@ -63,9 +72,10 @@ what needs attention.
 
 The ranges are those of the network's last ADD. Allocations of a previous boot
 count as free. UNPROVEN are allocations that were imported from host-local or
-from a cache, and that no ADD of bolt-local has made since. The exit status is 0
-also where something needs attention, and 1 where there is a problem with the
-checkpoint, or with host-local's directory.`,
+from a cache, and that no ADD of bolt-local has made since. Former damage is
+told until "repair --acknowledge". The exit status is 0 also where something
+needs attention, and 1 where there is a problem with the checkpoint, or with
+host-local's directory.`,
 		Example: `  bolt-local status
   bolt-local status --output json | jq '.attention'
   cd /var/lib/node_exporter &&
@@ -105,6 +115,10 @@ func newStatus(snap snapshot, plugin *ipam.Plugin, dataDir string) status {
 			Schema:  snap.format.Schema,
 			Writer:  snap.format.Writer,
 			Created: snap.format.Created.UTC().Truncate(time.Second),
+			Damages: newFormerDamages(snap.damages, dataDir),
+			Lost:    snap.lost,
+
+			DeferredDels: snap.deferred,
 		},
 		Networks: []statusNetwork{},
 	}
@@ -113,6 +127,7 @@ func newStatus(snap snapshot, plugin *ipam.Plugin, dataDir string) status {
 	}
 	find := finder{dataDir: dataDir, notices: []notice{}}
 	find.problem(snap)
+	find.damage(snap)
 	find.overlaps(snap.networks)
 	for _, n := range snap.networks {
 		usage := plugin.Usage(snap.epoch, n.ranges, n.allocations, asideAddresses(n.migration.aside))
@@ -132,6 +147,7 @@ func newStatusNetwork(n network, m statusMigration, u ipam.Usage) statusNetwork 
 		PreviousBoot:    u.PreviousBoot,
 		OutsideRanges:   addresses(u.Outside),
 		NamespaceGone:   addresses(u.Gone),
+		Lost:            n.lost,
 	}
 	for _, set := range u.Sets {
 		s.RangeSets = append(s.RangeSets, statusRangeSet{

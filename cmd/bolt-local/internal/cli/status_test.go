@@ -13,7 +13,7 @@ func testStatus() status { return newStatus(testSnapshot(), testPlugin(), ipam.D
 
 func TestStatusTextOnATerminal(t *testing.T) {
 	got := printed(t, 80, func(s screen) error { return printStatusText(s, testStatus()) })
-	wantText(t, got, `
+	wantText(t, strings.ReplaceAll(got, "`", "'"), `
 Checkpoint  /var/lib/cni/bolt-local/checkpoint.db (128 KiB)
 Format      schema 1, written by v0.1.0, created 2026-11-26 12:00:00 UTC
 
@@ -31,12 +31,25 @@ podnet   switch    contract         1  /var/lib/cni/networks/podnet
 storage  contract  -                0  /var/lib/cni/networks/storage (shut)
 
 Needs attention
+  network young: lost
+    ADD is refused until the next boot: nothing that was left had everything. If
+      'bolt-local dump' has every pod of the node, 'bolt-local repair --accept'
+      lets it go on at once.
+    $ bolt-local repair
   network storage: exhausted
     Range set 10.1.0.1-10.1.0.2,192.168.7.10-192.168.7.10 is exhausted, 3 of 3
       held: no pod of this network can start.
     $ bolt-local dump --network storage
   network storage: two-holders
     10.1.0.2 is held by 2 attachments at once: delete all of their pods but one.
+  checkpoint: healed
+    2026-11-29 11:00:00 UTC: the checkpoint is damaged: it is empty; everything
+      was taken over from the journal; the damaged file is kept as
+      /var/lib/cni/bolt-local/checkpoint.db.damaged-20261129T110000Z.
+    $ bolt-local repair --acknowledge
+  checkpoint: deferred-del
+    2 DELs wait in /var/lib/cni/bolt-local/deferred: the next ADD, DEL or GC of
+      their networks that can write carries them out, and frees their addresses.
   network podnet: overlap
     Range 10.1.0.1-10.1.0.254 overlaps with 10.1.0.1-10.1.0.2 of network
       storage: both may give out the same address.
@@ -119,6 +132,19 @@ bolt_local_checkpoint_bytes{path="/var/lib/cni/bolt-local/checkpoint.db"} 131072
 # HELP bolt_local_checkpoint_info Schema of the checkpoint and the version that wrote it last.
 # TYPE bolt_local_checkpoint_info gauge
 bolt_local_checkpoint_info{path="/var/lib/cni/bolt-local/checkpoint.db",schema="1",writer="v0.1.0"} 1
+# HELP bolt_local_checkpoint_healed Former damage of the checkpoint that nobody has acknowledged, by what it was made whole from.
+# TYPE bolt_local_checkpoint_healed gauge
+bolt_local_checkpoint_healed{path="/var/lib/cni/bolt-local/checkpoint.db",from="journal"} 1
+bolt_local_checkpoint_healed{path="/var/lib/cni/bolt-local/checkpoint.db",from="old-form"} 0
+bolt_local_checkpoint_healed{path="/var/lib/cni/bolt-local/checkpoint.db",from="new-boot"} 0
+bolt_local_checkpoint_healed{path="/var/lib/cni/bolt-local/checkpoint.db",from="repair"} 0
+bolt_local_checkpoint_healed{path="/var/lib/cni/bolt-local/checkpoint.db",from="backup"} 0
+# HELP bolt_local_checkpoint_lost Whether ADD is refused in networks that are not stored because they may be lost.
+# TYPE bolt_local_checkpoint_lost gauge
+bolt_local_checkpoint_lost{path="/var/lib/cni/bolt-local/checkpoint.db"} 0
+# HELP bolt_local_deferred_dels DELs that wait for a call that can write the checkpoint.
+# TYPE bolt_local_deferred_dels gauge
+bolt_local_deferred_dels{path="/var/lib/cni/bolt-local/checkpoint.db"} 2
 # HELP bolt_local_range_set_addresses Addresses that the range set gives out.
 # TYPE bolt_local_range_set_addresses gauge
 bolt_local_range_set_addresses{network="podnet",range_set="10.1.0.1-10.1.0.254"} 253
@@ -159,6 +185,11 @@ bolt_local_network_outside_ranges{network="young"} 0
 bolt_local_network_namespace_gone{network="podnet"} 1
 bolt_local_network_namespace_gone{network="storage"} 0
 bolt_local_network_namespace_gone{network="young"} 0
+# HELP bolt_local_network_lost Whether ADD is refused in the network because allocations may be missing.
+# TYPE bolt_local_network_lost gauge
+bolt_local_network_lost{network="podnet"} 0
+bolt_local_network_lost{network="storage"} 0
+bolt_local_network_lost{network="young"} 1
 # HELP bolt_local_network_phase Where the move from host-local stands: 1 for the phase that holds.
 # TYPE bolt_local_network_phase gauge
 bolt_local_network_phase{network="podnet",phase="legacy"} 0
@@ -187,9 +218,12 @@ bolt_local_network_set_aside{network="young"} 0
 # HELP bolt_local_attention Things that need attention, by kind.
 # TYPE bolt_local_attention gauge
 bolt_local_attention{kind="problem"} 0
+bolt_local_attention{kind="lost"} 1
 bolt_local_attention{kind="exhausted"} 1
 bolt_local_attention{kind="two-holders"} 1
 bolt_local_attention{kind="forms-differ"} 0
+bolt_local_attention{kind="healed"} 1
+bolt_local_attention{kind="deferred-del"} 1
 bolt_local_attention{kind="tombstone-missing"} 0
 bolt_local_attention{kind="nearly-full"} 0
 bolt_local_attention{kind="overlap"} 1

@@ -8,6 +8,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/bolt-local/bolt-local/ipam"
 )
 
 const ellipsis = "…"
@@ -134,4 +136,13 @@ func shellWord(text string) string {
 		return text
 	}
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}
+
+// ownCommand is a command line of ours, to be copied.
+func ownCommand(dataDir string, words ...string) string {
+	line := strings.Join(append([]string{"bolt-local"}, words...), " ")
+	if dataDir != ipam.DefaultDataDir {
+		line += " --data-dir " + shellWord(dataDir)
+	}
+	return line
 }
