@@ -149,10 +149,24 @@ func readStamp(tx *bolt.Tx) (uint64, error) {
 	return bytesUint64(meta.Bucket([]byte(bucketStamp)).Get([]byte(keyStampSchema1)))
 }
 
-func readFormat(tx *bolt.Tx) (Format, error) {
-	meta := tx.Bucket([]byte(bucketMeta))
-	if meta == nil {
-		return parseFormat(nil)
+// readFormat reads meta/format. What cannot be read there may be a newer
+// version's; where the witness tells that the last transaction was ours, it is
+// damage.
+func (s *Store) readFormat(tx *bolt.Tx) (Format, error) {
+	var doc []byte
+	if meta := tx.Bucket([]byte(bucketMeta)); meta != nil {
+		doc = meta.Get([]byte(keyFormat))
 	}
-	return parseFormat(meta.Get([]byte(keyFormat)))
+	f, err := parseFormat(doc)
+	if err == nil {
+		return f, nil
+	}
+	last := uint64(tx.ID())
+	if tx.Writable() {
+		last--
+	}
+	if w, known, witnessErr := readWitness(s.file(LockFile)); witnessErr == nil && known && w.Tx == last {
+		return f, fmt.Errorf("%w: %v", ErrDamaged, err)
+	}
+	return f, err
 }

@@ -148,6 +148,12 @@ func (c *content) newest() (n uint64, boot string) {
 	return n, boot
 }
 
+// knowsBoot tells whether a boot has a number.
+func (c *content) knowsBoot(bootID string) bool {
+	b := c.at(bucketMeta, bucketEpochs)
+	return bootID != "" && b != nil && b.values[bootID] != nil
+}
+
 // currentEpoch is the number that a boot has, or would get.
 func (c *content) currentEpoch(bootID string) uint64 {
 	n := c.newestEpoch()

@@ -35,13 +35,13 @@ type Damage struct {
 	From Source `json:"from"`
 	// Network is the one that SourceOldForm had.
 	Network string `json:"network,omitempty"`
-	// Searched: all that Kept has of other networks was taken over.
+	// Searched: Repair has taken over all that is left of other networks.
 	Searched bool `json:"searched,omitempty"`
 }
 
-// unsearched: the damaged file may have what nobody has taken over.
+// unsearched: what other networks had was not looked for yet.
 func (d Damage) unsearched() bool {
-	return d.From == SourceOldForm && d.Kept != "" && !d.Searched
+	return d.From == SourceOldForm && !d.Searched
 }
 
 // Loss says that allocations of a boot are missing: a damaged checkpoint had

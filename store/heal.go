@@ -11,6 +11,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/bolt-local/bolt-local/internal/failpoint"
+	"github.com/bolt-local/bolt-local/store/pages"
 )
 
 // Heal is what a caller that has met damage knows beside the store's own files.
@@ -99,7 +100,7 @@ func (s *Store) complete(bootID string, h Heal, problem error) (*content, Source
 	if err == nil {
 		return r.content, SourceJournal, nil
 	}
-	boots := append(s.bootsOnFile(), h.Boots...)
+	boots := append(append(s.bootsOnFile(), h.Boots...), s.bootsInFile(bootID)...)
 	switch {
 	// Another program may have written in this boot, and named it nowhere.
 	case !errors.Is(problem, errForeign) && bootID != "" && len(boots) > 0 && !slices.Contains(boots, bootID) && !slices.Contains(boots, ""):
@@ -110,6 +111,16 @@ func (s *Store) complete(bootID string, h Heal, problem error) (*content, Source
 		return c, SourceOldForm, c.lose("", l)
 	}
 	return nil, "", err
+}
+
+// bootsInFile is bootID where the damaged file has written of it: lock and
+// journal may be another's.
+func (s *Store) bootsInFile(bootID string) []string {
+	file, err := salvage(s.Path(), "")
+	if err != nil || !file.content.knowsBoot(bootID) {
+		return nil
+	}
+	return []string{bootID}
 }
 
 // vouches returns why a journal does not have all that callers were told.
@@ -123,13 +134,34 @@ func (s *Store) vouches(r replay) error {
 		return r.broken
 	case !r.whole:
 		return fmt.Errorf("%s: its snapshot is not whole", path)
-	case known && w.Checkpoint == r.header.Checkpoint && w.Tx > r.last:
+	case known && w.Checkpoint != r.header.Checkpoint:
+		return fmt.Errorf("%s is another checkpoint's", path)
+	case known && w.Tx > r.last:
 		return fmt.Errorf("%s ends with transaction %d, but %d was answered", path, r.last, w.Tx)
-	case r.torn && (!known || w.Checkpoint != r.header.Checkpoint):
-		// Whoever wrote the torn line may have been answered, or not.
+	case known:
+		return nil
+	}
+	// Without the witness the file has to tell that nothing came after.
+	last, readable := lastTx(s.Path())
+	switch {
+	case r.torn: // whoever wrote that line may have been answered, or not
 		return fmt.Errorf("%s: its last line is cut off", path)
+	case !readable:
+		return fmt.Errorf("nothing tells whether %s has everything: neither %s nor %s can be read", path, s.file(LockFile), s.Path())
+	case last > r.last:
+		return fmt.Errorf("%s ends with transaction %d, and %s with %d", path, r.last, s.Path(), last)
 	}
 	return nil
+}
+
+// lastTx is the last transaction that a damaged file may have had.
+func lastTx(path string) (tx uint64, readable bool) {
+	f, err := openRegular(path, os.O_RDONLY)
+	if err != nil {
+		return 0, false
+	}
+	defer f.Close()
+	return pages.LastTx(f)
 }
 
 // replace puts a checkpoint with c in the place of the damaged one, and returns

@@ -12,7 +12,7 @@ import (
 
 // ours are the names in the data directory that calls go by. What is made under
 // another name is made new, and comes to one of these by rename.
-var ours = []string{CheckpointFile, LockFile, JournalFile, UndoFile, DeferredDir}
+var ours = []string{CheckpointFile, LockFile, JournalFile, UndoFile, DeferredDir, suspectFile}
 
 // notOursError: the data directory, or a file in it, is not this process's to
 // write.

@@ -58,9 +58,7 @@ var tampers = map[string]struct {
 func tampered(t *testing.T, file string, tamper func(path string) error) *node {
 	t.Helper()
 	n := newNodeWith(t, 2)
-	if file == UndoFile {
-		n.write(UndoFile, []byte("\n"))
-	}
+	n.mayNeed(file)
 	if err := tamper(filepath.Join(n.dir, file)); errors.Is(err, syscall.EPERM) {
 		t.Skip("giving a file away takes root")
 	} else if err != nil {

@@ -241,7 +241,7 @@ func (b *rebuild) read() error {
 	if errors.Is(b.report.Problem, ErrLost) {
 		file.name = "the checkpoint"
 	}
-	fromJournal := source{name: "the journal", content: journal.content, whole: journalErr == nil}
+	fromJournal := source{name: "the journal", content: journal.content, whole: journalErr == nil, inPlace: true}
 	if fromJournal.content == nil {
 		fromJournal.content = newContent()
 	}
@@ -272,22 +272,29 @@ func (b *rebuild) read() error {
 	return nil
 }
 
-// dropAliens leaves out the file in the checkpoint's place where it is another
-// node's, or another data directory's: neither lock nor journal know it.
+// dropAliens leaves out the file in the checkpoint's place, or the journal, where
+// it is another node's or another data directory's: it knows nothing of this
+// boot, and the others do not know it.
 func (b *rebuild) dropAliens(journal replay) {
 	w, known, err := readWitness(b.store.file(LockFile))
-	ids := []string{journal.header.Checkpoint}
+	ids := map[string]bool{}
 	if err == nil && known {
-		ids = append(ids, w.Checkpoint)
+		ids[w.Checkpoint] = true
 	}
-	ids = slices.DeleteFunc(ids, func(id string) bool { return id == "" })
+	if journal.header.BootID == b.bootID {
+		ids[journal.header.Checkpoint] = true
+	}
+	if len(ids) == 0 {
+		return // nobody can tell
+	}
 	for i, src := range b.sources {
-		f, err := parseFormat(src.content.get([]string{bucketMeta}, keyFormat))
-		if !src.inPlace || err != nil || len(ids) == 0 || slices.Contains(ids, f.ID) || slices.Contains(ids, f.Replaces) {
+		if !src.inPlace || src.content.knowsBoot(b.bootID) {
 			continue
 		}
-		b.report.Notes = append(b.report.Notes, "the file is not this node's checkpoint: nothing was taken from it")
-		b.sources[i] = source{name: src.name, content: newContent()}
+		if f, err := parseFormat(src.content.get([]string{bucketMeta}, keyFormat)); err == nil && !ids[f.ID] && !ids[f.Replaces] {
+			b.report.Notes = append(b.report.Notes, src.name+" is another node's: nothing was taken from it")
+			b.sources[i] = source{name: src.name, content: newContent()}
+		}
 	}
 }
 

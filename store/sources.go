@@ -27,7 +27,7 @@ type source struct {
 	scraps []scrap
 	// whole: nothing of it is missing.
 	whole bool
-	// inPlace: it is the file in the checkpoint's place.
+	// inPlace: it is the file in the checkpoint's place, or the journal.
 	inPlace bool
 }
 
@@ -128,7 +128,7 @@ func unusable(path string, err error) error {
 func (s *Store) keptFiles(c *content) []string {
 	var names []string
 	for key, value := range c.at(bucketMeta, bucketDamage).eachValue() {
-		if d, err := parseDamage(key, value); err == nil && d.unsearched() {
+		if d, err := parseDamage(key, value); err == nil && d.unsearched() && d.Kept != "" {
 			names = append(names, d.Kept)
 		}
 	}

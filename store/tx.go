@@ -36,7 +36,7 @@ func (s *Store) begin(tx *bolt.Tx, bootID string) (*Tx, error) {
 // readMeta reads what the bucket meta says.
 func (t *Tx) readMeta(bootID string) error {
 	var err error
-	if t.format, err = readFormat(t.bolt); err != nil {
+	if t.format, err = t.store.readFormat(t.bolt); err != nil {
 		return fmt.Errorf("%s: %w", t.store.Path(), err)
 	}
 	if t.epochs, err = readEpochs(t.bucket([]string{bucketMeta, bucketEpochs}), bootID); err != nil {

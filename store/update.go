@@ -7,10 +7,10 @@ import (
 	"os"
 	"time"
 
-	"github.com/gofrs/flock"
 	bolt "go.etcd.io/bbolt"
 	"golang.org/x/sys/unix"
 
+	"github.com/bolt-local/bolt-local/store/filelock"
 	"github.com/bolt-local/bolt-local/store/pages"
 )
 
@@ -61,7 +61,7 @@ func (s *Store) Update(op Op, fn func(*Tx) error) error {
 // acquireForWriting takes the lock, in a directory that it makes where op
 // creates. Somebody may remove that while others wait for its lock: then it is
 // made again.
-func (s *Store) acquireForWriting(op Op, deadline time.Time) (*flock.Flock, error) {
+func (s *Store) acquireForWriting(op Op, deadline time.Time) (*filelock.Lock, error) {
 	if !op.Creates {
 		return s.lock(exists(s.Path()), true, deadline)
 	}

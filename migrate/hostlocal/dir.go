@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/gofrs/flock"
 	"golang.org/x/sys/unix"
 
 	"github.com/bolt-local/bolt-local/migrate/form"
@@ -31,7 +30,7 @@ const (
 // call.
 type Dir struct {
 	path string // <parent>/<network>, absolute
-	lock *flock.Flock
+	lock *filelock.Lock
 }
 
 var _ form.Old = (*Dir)(nil)

@@ -29,7 +29,7 @@ type Options struct {
 // errors wrap ErrLocked past the deadline and fs.ErrNotExist where the file is
 // missing and not to be made, or its directory is missing. A link, a pipe or
 // any other thing than a regular file is refused.
-func Acquire(path string, o Options) (*flock.Flock, error) {
+func Acquire(path string, o Options) (*Lock, error) {
 	flags := os.O_RDONLY
 	if o.Write {
 		flags = os.O_RDWR
@@ -39,8 +39,8 @@ func Acquire(path string, o Options) (*flock.Flock, error) {
 		flags |= os.O_CREATE
 	}
 	for {
-		l := flock.New(path, flock.SetFlag(flags), flock.SetPermissions(o.Mode))
-		if err := lockBy(l, o.Deadline); err != nil {
+		l := &Lock{flock.New(path, flock.SetFlag(flags), flock.SetPermissions(o.Mode))}
+		if err := lockBy(l.Flock, o.Deadline); err != nil {
 			return nil, explain(path, o.Setting, err)
 		}
 		// Who removes the directory under a waiter leaves it with the lock of a

@@ -176,10 +176,15 @@ func (p *patient) flipped(seed uint64, n int) func(yield func(wound) bool) {
 		b := bytes.Clone(p.data)
 		for range n {
 			id := r.Uint64N(p.meta.HighWater)
-			length := headerLen + elementLen*min(int(order.Uint16(b[id*patientPage+10:])), (patientPage-headerLen)/elementLen)
-			if id < firstPage {
+			h := parseHeader(b[id*patientPage:])
+			length := headerLen + elementLen*int(h.count)
+			switch h.typ {
+			case typeMeta:
 				length = headerLen + metaLen
+			case typeFreelist:
+				length = headerLen + idLen*int(h.count)
 			}
+			length = min(length, patientPage)
 			at, bit := r.IntN(length), r.IntN(8)
 			b[int(id)*patientPage+at] ^= 1 << bit
 			name := fmt.Sprintf("seed %#x: page %d: bit %d of byte %d flipped", seed, id, bit, at)

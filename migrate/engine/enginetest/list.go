@@ -14,8 +14,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/gofrs/flock"
-
 	"github.com/bolt-local/bolt-local/internal/failpoint"
 	"github.com/bolt-local/bolt-local/migrate/form"
 	"github.com/bolt-local/bolt-local/store/filelock"
@@ -118,7 +116,7 @@ func (d listDoc) contents() form.Contents {
 // listForm is the list as the engine uses it.
 type listForm struct {
 	path string
-	lock *flock.Flock
+	lock *filelock.Lock
 }
 
 var _ form.Old = (*listForm)(nil)
