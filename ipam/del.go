@@ -34,7 +34,10 @@ func (p *Plugin) Del(call Call) error {
 	err = state.Update(VerbDel, cfg.Network, func(tx Tx) error {
 		d := d
 		d.Ascribed = func() []netip.Addr { return state.Ascribed(cfg.Network, d.Attachment) }
-		kept, err = d.Run(tx)
+		freed := 0
+		if freed, kept, err = d.Run(tx); err == nil && freed == 0 {
+			err = tx.Whole() // what is missing may be found again, and this is to come after it
+		}
 		return err
 	})
 	if deferrable(err) {
@@ -80,14 +83,14 @@ type Deletion struct {
 
 // Run frees in a transaction. kept is how many addresses stay because nobody
 // knows whose they are.
-func (d Deletion) Run(tx Tx) (kept int, err error) {
+func (d Deletion) Run(tx Tx) (freed, kept int, err error) {
 	exact, err := tx.HeldBy(d.Attachment)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	unknown, err := tx.HeldBy(unnamed(d.Attachment))
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	mine := d.ascribed(unknown)
 	if len(exact)+len(mine) == 0 && d.Gone {
@@ -104,17 +107,17 @@ func (d Deletion) Run(tx Tx) (kept int, err error) {
 			// Another part may have freed the other holder of the same address.
 			now, _, err := tx.Get(a.Addr)
 			if err != nil {
-				return 0, err
+				return 0, 0, err
 			}
 			if err := release(tx, now, func(h record.Holder) bool { return h.Attachment == part.att }); err != nil {
-				return 0, err
+				return 0, 0, err
 			}
 		}
 	}
-	if len(exact)+len(mine) > 0 {
-		return 0, nil
+	if freed = len(exact) + len(mine); freed > 0 {
+		return freed, 0, nil
 	}
-	return len(unknown), nil
+	return 0, len(unknown), nil
 }
 
 // ascribed returns those of held, all without an ifname, that a witness

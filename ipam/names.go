@@ -57,7 +57,7 @@ func checkNetwork(name string) error {
 // host-local shares would get in the way of a file of the checkpoint.
 func isOwnFile(network string) bool {
 	switch network {
-	case "checkpoint.db", "lock", "journal", "undo", "deferred":
+	case "checkpoint.db", "lock", "journal", "undo", "suspect", "deferred":
 		return true
 	}
 	return strings.HasPrefix(network, "checkpoint.db.") || strings.HasPrefix(network, "journal.")

@@ -81,6 +81,9 @@ type Reader interface {
 
 	// Ranges returns the range sets of the network's last ADD.
 	Ranges() ([]record.RangeSet, error)
+
+	// Whole is why allocations of this boot may be missing, nil where none are.
+	Whole() error
 }
 
 // Tx reads and writes one network.

@@ -31,7 +31,7 @@ func (s State) carryOut(n *store.Network, tx ipam.Tx, changed func(netip.Addr) t
 			Gone:       d.Gone,
 			Keeps:      func(addr netip.Addr) bool { return changed(addr).After(d.At) },
 		}
-		if _, err := del.Run(tx); err != nil {
+		if _, _, err := del.Run(tx); err != nil {
 			return err
 		}
 		if err := n.MarkDone(d); err != nil {

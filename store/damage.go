@@ -32,7 +32,10 @@ type Damage struct {
 	// Kept is the name that the damaged file has now in the data directory, ""
 	// where there was none.
 	Kept string `json:"kept,omitempty"`
-	From Source `json:"from"`
+	// Journal is the name that its journal has now, "" where all of that was
+	// taken over.
+	Journal string `json:"journal,omitempty"`
+	From    Source `json:"from"`
 	// Network is the one that SourceOldForm had.
 	Network string `json:"network,omitempty"`
 	// Searched: Repair has taken over all that is left of other networks.

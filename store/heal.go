@@ -171,10 +171,16 @@ func (s *Store) replace(bootID string, c *content, d Damage) (kept string, err e
 	if d.From == SourceBackup {
 		what = ".replaced-"
 	}
-	if kept, err = s.freeName(what, time.Now()); err != nil {
+	now := time.Now()
+	if kept, err = s.freeName(CheckpointFile, what, now); err != nil {
 		return "", err
 	}
-	d.Time, d.Kept = time.Now().UTC().Truncate(time.Second), kept
+	d.Time, d.Kept = now.UTC().Truncate(time.Second), kept
+	if d.From == SourceOldForm { // others may find something in it
+		if d.Journal, err = s.keepJournal(what, now); err != nil {
+			return "", err
+		}
+	}
 	if err := c.note(d); err != nil {
 		return "", err
 	}
@@ -189,13 +195,21 @@ func (s *Store) replace(bootID string, c *content, d Damage) (kept string, err e
 	return kept, s.install(kept, first)
 }
 
-// freeName returns a name for the checkpoint that is replaced, "" where there
-// is none.
-func (s *Store) freeName(what string, now time.Time) (string, error) {
-	if !exists(s.Path()) {
+// keepJournal gives the journal a second name, which stays when it is replaced.
+func (s *Store) keepJournal(what string, now time.Time) (string, error) {
+	kept, err := s.freeName(JournalFile, what, now)
+	if err != nil || kept == "" {
+		return "", err
+	}
+	return kept, keep(s.file(JournalFile), s.file(kept))
+}
+
+// freeName returns a name for a file that is replaced, "" where there is none.
+func (s *Store) freeName(file, what string, now time.Time) (string, error) {
+	if !exists(s.file(file)) {
 		return "", nil
 	}
-	base := CheckpointFile + what + now.UTC().Format("20060102T150405Z")
+	base := file + what + now.UTC().Format("20060102T150405Z")
 	name := base
 	for i := 2; i < 1000; i++ {
 		if !exists(s.file(name)) {

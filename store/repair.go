@@ -204,19 +204,23 @@ func (b *rebuild) run() (*content, error) {
 		}
 	}
 	var claims []claim
-	for _, src := range b.sources {
-		claims = append(claims, src.content.claims(src.name, b.bootID, b.repair.Alive)...)
+	for i, src := range b.sources {
+		all := src.content.claims(src.name, b.bootID, b.repair.Alive)
+		claims = append(claims, slices.DeleteFunc(all, func(c claim) bool { return i > 0 && b.known(c.network) })...)
 	}
 	for _, w := range b.witnesses {
 		ranges := c.ranges(w.Network)
 		for _, a := range w.Allocations {
+			if b.known(w.Network) {
+				continue
+			}
 			if !w.Ranged || ranges == nil || inRanges(ranges, a.Addr) {
 				claims = append(claims, claim{w.Network, a, w.Name})
 			}
 		}
 		b.adopt(c, w)
 	}
-	claims = append(claims, b.scraps(claims)...)
+	claims = append(claims, slices.DeleteFunc(b.scraps(claims), func(c claim) bool { return b.known(c.network) })...)
 	b.report.Allocations = settle(claims, b.repair.Alive)
 	for _, v := range b.report.Allocations {
 		if err := c.putAllocation(v.Network, v.Allocation); err != nil {
@@ -224,6 +228,16 @@ func (b *rebuild) run() (*content, error) {
 		}
 	}
 	return c, b.losses(c)
+}
+
+// known tells whether a sound checkpoint has everything of a network, so that
+// what others say of it is out of date.
+func (b *rebuild) known(network string) bool {
+	if !errors.Is(b.report.Problem, ErrLost) {
+		return false
+	}
+	n := b.sources[0].content.at(bucketNetworks, network)
+	return n != nil && n.values[keyLost] == nil
 }
 
 // read reads the store's own files, the best first.
@@ -249,13 +263,11 @@ func (b *rebuild) read() error {
 	if errors.Is(b.report.Problem, errForeign) || errors.Is(b.report.Problem, ErrLost) {
 		b.sources = []source{file, fromJournal} // it has what the journal has not
 	}
-	for _, name := range s.keptFiles(mergeRest(b.sources)) {
-		kept, err := salvage(s.file(name), name)
-		if err != nil && !missing(err) {
-			return fmt.Errorf("reading %s: %w", s.file(name), err)
-		}
-		b.sources = append(b.sources, kept)
+	kept, err := s.keptFiles(mergeRest(b.sources))
+	if err != nil {
+		return err
 	}
+	b.sources = append(b.sources, kept...)
 	if b.repair.Backup != "" {
 		backup, err := s.readFile(b.repair.Backup, "the backup", b.repair.Deadline)
 		if err != nil {
@@ -331,6 +343,11 @@ func (b *rebuild) scraps(known []claim) []claim {
 	}
 	var all []claim
 	names := networksIn(b.sources)
+	for _, w := range b.witnesses {
+		names = append(names, w.Network)
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
 	for _, src := range b.sources {
 		if src.whole {
 			continue

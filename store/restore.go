@@ -34,7 +34,7 @@ func (s *Store) Restore(r Repair) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	current, err := s.current(bootID, r.Deadline)
+	current, sound, err := s.current(bootID, r.Deadline)
 	if errors.Is(err, ErrDamaged) && !errors.Is(err, errNotRegular) {
 		_ = l.Unlock()
 		return s.Repair(r)
@@ -45,7 +45,7 @@ func (s *Store) Restore(r Repair) (Report, error) {
 	}
 	m := reconciling{store: s, repair: r, bootID: bootID, backup: backup.content}
 	c, err := m.run(current)
-	if err != nil || r.DryRun || !m.changed {
+	if err != nil || r.DryRun || sound && !m.changed {
 		return m.report, err
 	}
 	m.report.Kept, err = s.replace(bootID, c, Damage{From: SourceBackup})
@@ -55,11 +55,10 @@ func (s *Store) Restore(r Repair) (Report, error) {
 	return m.report, nil
 }
 
-// current is what the checkpoint holds, or the journal where that is damaged;
-// nil where there is no checkpoint. Its error wraps ErrDamaged where neither is
-// whole.
-func (s *Store) current(bootID string, deadline time.Time) (*content, error) {
-	var c *content
+// current is what the checkpoint holds, which is sound then, or the journal where
+// that is damaged; nil where there is no checkpoint. Its error wraps ErrDamaged
+// where neither is whole.
+func (s *Store) current(bootID string, deadline time.Time) (c *content, sound bool, err error) {
 	problem := s.view(viewing{bootID: bootID, deadline: deadline, whole: true}, func(t *Tx) (err error) {
 		if t.problem != nil || !t.Exists() {
 			return t.problem
@@ -68,13 +67,13 @@ func (s *Store) current(bootID string, deadline time.Time) (*content, error) {
 		return err
 	})
 	if !errors.Is(problem, ErrDamaged) {
-		return c, problem
+		return c, true, problem
 	}
 	journal, err := readJournal(s.file(JournalFile))
 	if err != nil || errors.Is(problem, errForeign) || s.vouches(journal) != nil {
-		return nil, problem
+		return nil, false, problem
 	}
-	return journal.content, nil
+	return journal.content, false, nil
 }
 
 // reconciling brings a backup and what is known now together.

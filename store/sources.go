@@ -25,6 +25,8 @@ type source struct {
 	// scraps are what lies in pages that nothing leads to, by address. Of which
 	// network they are tells their checksum alone.
 	scraps []scrap
+	// names may be those of networks: buckets above keys that nothing leads to.
+	names map[string]bool
 	// whole: nothing of it is missing.
 	whole bool
 	// inPlace: it is the file in the checkpoint's place, or the journal.
@@ -38,7 +40,7 @@ type scrap struct {
 
 // salvage reads what can be read of a damaged checkpoint.
 func salvage(path, name string) (source, error) {
-	src := source{name: name, content: newContent()}
+	src := source{name: name, content: newContent(), names: map[string]bool{}}
 	f, err := openRegular(path, os.O_RDONLY)
 	if err != nil {
 		return src, err
@@ -67,6 +69,9 @@ func salvage(path, name string) (source, error) {
 func (s *source) found(f pages.Found) error {
 	value := bytes.Clone(f.Value)
 	if !f.Reached || f.Stale {
+		for _, name := range f.Path {
+			s.names[string(name)] = true
+		}
 		if addr, err := keyAddr(f.Key); err == nil {
 			s.scraps = append(s.scraps, scrap{addr, value})
 		}
@@ -123,17 +128,29 @@ func unusable(path string, err error) error {
 	return fmt.Errorf("%w: %s: %w", ErrBackup, path, err)
 }
 
-// keptFiles are the damaged files of which c tells and that nobody has taken
-// everything from.
-func (s *Store) keptFiles(c *content) []string {
-	var names []string
-	for key, value := range c.at(bucketMeta, bucketDamage).eachValue() {
-		if d, err := parseDamage(key, value); err == nil && d.unsearched() && d.Kept != "" {
-			names = append(names, d.Kept)
+// keptFiles are the damaged files and journals of which c tells and that nobody
+// has taken everything from.
+func (s *Store) keptFiles(c *content) ([]source, error) {
+	var all []source
+	notes := c.at(bucketMeta, bucketDamage).eachValue()
+	for _, key := range slices.Sorted(maps.Keys(notes)) {
+		d, err := parseDamage(key, notes[key])
+		if err != nil || !d.unsearched() {
+			continue
 		}
+		if r, err := readJournal(s.file(d.Journal)); d.Journal != "" && err == nil {
+			all = append(all, source{name: d.Journal, content: r.content})
+		}
+		if d.Kept == "" {
+			continue
+		}
+		kept, err := salvage(s.file(d.Kept), d.Kept)
+		if err != nil && !missing(err) {
+			return nil, fmt.Errorf("reading %s: %w", s.file(d.Kept), err)
+		}
+		all = append(all, kept)
 	}
-	slices.Sort(names)
-	return names
+	return all, nil
 }
 
 // scrapClaims finds out of which network each scrap is.
@@ -152,13 +169,14 @@ func (s source) scrapClaims(networks []string) []claim {
 	return all
 }
 
-// networksIn are the names of the networks that any source has.
+// networksIn are the names that networks may have, by what any source has.
 func networksIn(sources []source) []string {
 	names := map[string]bool{}
 	for _, s := range sources {
 		for name := range s.content.at(bucketNetworks).each() {
 			names[name] = true
 		}
+		maps.Copy(names, s.names)
 	}
 	return slices.Sorted(maps.Keys(names))
 }

@@ -103,6 +103,9 @@ func processorTime() time.Duration {
 
 // suspect makes the next call look at all pages, however many.
 func (s *Store) suspect() {
+	if _, err := owned(s.paths()...); err != nil {
+		return // its owner could not remove that mark
+	}
 	if f, err := openRegular(s.file(suspectFile), os.O_WRONLY|os.O_CREATE); err == nil {
 		_ = f.Close()
 	}

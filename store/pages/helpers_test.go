@@ -3,6 +3,7 @@ package pages
 import (
 	"bytes"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +12,8 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 )
+
+var everything = flag.Bool("everything", false, "all wounds and many lives, which takes some minutes")
 
 // dbFile is a bbolt file that is open.
 type dbFile struct {

@@ -1,15 +1,20 @@
 package pages
 
-import "encoding/binary"
+import (
+	"bytes"
+	"encoding/binary"
+)
 
 var order = binary.NativeEndian
 
-// Lengths in bytes.
+// Lengths in bytes, but for minBranch.
 const (
 	headerLen  = 16 // of a page
 	elementLen = 16 // of an element, of a branch and of a leaf alike
 	bucketLen  = 16 // of a bucket's value, without an inline page
 	idLen      = 8
+
+	minBranch = 2 // elements of a branch: bbolt merges and splits pages so, and relies on it
 
 	minPageSize = 1 << 9
 	maxPageSize = 1 << 16
@@ -102,6 +107,30 @@ func (p *page) fits(end, pageSize uint64) bool {
 func (p *page) key(s span) []byte   { return p.b[s.key:s.value:s.value] }
 func (p *page) value(s span) []byte { return p.b[s.value:s.end:s.end] }
 
+// whole tells whether p is sound in itself: its elements are in their places
+// and its keys ascend.
+func (p *page) whole(pageSize uint64) bool {
+	if !p.leaf && p.count < minBranch {
+		return false
+	}
+	next := p.body()
+	var last []byte
+	for i := range p.count {
+		var flags uint32
+		var at span
+		if p.leaf {
+			flags, at = p.leafElement(i)
+		} else {
+			_, at = p.branchElement(i)
+		}
+		if at.key != next || !p.holds(at) || flags&^flagBucket != 0 || bytes.Compare(last, p.key(at)) >= 0 {
+			return false
+		}
+		last, next = p.key(at), at.end
+	}
+	return p.fits(next, pageSize)
+}
+
 // file is the pages of a bbolt file in memory.
 type file struct {
 	data     []byte
@@ -129,8 +158,8 @@ func (f *file) page(id uint64) (page, error) {
 	if p.body() > f.pageSize {
 		return page{}, damaged("page %d is too small for its %d elements", id, h.count)
 	}
-	if !p.leaf && p.count == 0 {
-		return page{}, damaged("page %d is a branch without elements", id)
+	if !p.leaf && p.count < minBranch {
+		return page{}, damaged("page %d is a branch of %d elements", id, h.count)
 	}
 	return p, nil
 }

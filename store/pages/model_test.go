@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -18,12 +16,9 @@ var errRollBack = errors.New("roll back")
 // Whatever bbolt writes is sound, and is all there: puts, deletes, buckets made
 // and removed, values of every size, transactions rolled back, reopened files.
 func TestEveryFileThatBboltWritesIsSound(t *testing.T) {
-	lives := 40
-	if testing.Short() {
-		lives = 5
-	}
-	if n, err := strconv.Atoi(os.Getenv("PAGES_LIVES")); err == nil {
-		lives = n
+	lives := 30
+	if *everything {
+		lives = 1500
 	}
 	seed := rand.Uint64()
 	for i := range uint64(lives) {

@@ -155,27 +155,3 @@ func (s *salvager) bucket(p *page, name, value []byte) error {
 	}
 	return s.leaf(&b.inline, !whole)
 }
-
-// whole tells whether p is sound in itself: its elements are in their places
-// and its keys ascend.
-func (p *page) whole(pageSize uint64) bool {
-	if !p.leaf && p.count == 0 {
-		return false
-	}
-	next := p.body()
-	var last []byte
-	for i := range p.count {
-		var flags uint32
-		var at span
-		if p.leaf {
-			flags, at = p.leafElement(i)
-		} else {
-			_, at = p.branchElement(i)
-		}
-		if at.key != next || !p.holds(at) || flags&^flagBucket != 0 || bytes.Compare(last, p.key(at)) >= 0 {
-			return false
-		}
-		last, next = p.key(at), at.end
-	}
-	return p.fits(next, pageSize)
-}

@@ -13,8 +13,7 @@ const (
 // meta page, for the freelist, free, or in one tree. A page of a tree has its
 // own id, the type of its level, its elements in their places, and no more
 // overflow pages than they need; keys ascend in the whole tree, and the key of
-// a branch element is the first one below.
-// Buckets in it are checked likewise.
+// a branch element is the first one below. Buckets in it are checked likewise.
 //
 // visit gets each key that is not a bucket, with the names of the buckets that
 // it is in, outermost first. What it gets points into data, and path is used
@@ -154,7 +153,7 @@ func (s *scanner) leaf(p *page, first []byte, t *tree) error {
 		if flags == flagBucket {
 			err = s.bucket(p, key, value)
 		} else {
-			err = s.visit(s.path, key, value)
+			err = s.plain(p, key, value)
 		}
 		if err != nil {
 			return err
@@ -171,6 +170,18 @@ func (s *scanner) ends(p *page, end uint64) error {
 		return damaged("page %d has %d bytes and needs %d", p.id, len(p.b), end)
 	}
 	return nil
+}
+
+// plain visits a key that is not a bucket. The root bucket has no such key; and
+// a value that is an inline bucket to the last byte has lost its flag.
+func (s *scanner) plain(p *page, key, value []byte) error {
+	if len(s.path) == 0 {
+		return damaged("page %d: %q is not a bucket", p.id, key)
+	}
+	if b, ok := parseBucket(value, p.id); ok && b.root == 0 && b.inline.whole(s.pageSize) {
+		return damaged("page %d: %q is not marked as the bucket that it is", p.id, key)
+	}
+	return s.visit(s.path, key, value)
 }
 
 // bucket checks the bucket that lies in p.

@@ -30,6 +30,9 @@ type networkState struct {
 
 var _ form.New = (*networkTx)(nil)
 
+// Whole implements [ipam.Reader]: nothing is ever lost.
+func (tx *networkTx) Whole() error { return nil }
+
 func openTx(doc networkDoc, boot string) (*networkTx, error) {
 	tx := &networkTx{networkState: networkState{
 		migration: doc.Migration,

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"github.com/bolt-local/bolt-local/store"
 )
@@ -13,8 +15,10 @@ func (f *finder) problem(snap snapshot) {
 		return
 	}
 	n := notice{Kind: kindProblem, Text: oneLine(snap.problem.Error())}
-	if snap.repairable() {
+	if snap.damaged() {
 		n.Text += ". The next ADD or DEL that meets it heals it if the journal is whole."
+	}
+	if snap.damaged() || errors.Is(snap.problem, store.ErrLost) {
 		n.Command = ownCommand(f.dataDir, "repair", "--dry-run")
 	}
 	f.add(n)
@@ -59,22 +63,26 @@ func (f *finder) lost(network, why string) {
 
 // String tells what happened, without an end.
 func (d formerDamage) String() string {
-	text := d.Time.Format("2006-01-02 15:04:05 MST") + ": " + oneLine(d.Problem)
+	var parts []string
+	if d.Problem != "" {
+		parts = append(parts, oneLine(d.Problem))
+	}
+	kept := "the damaged file"
 	switch d.From {
 	case store.SourceJournal:
-		text += "; everything was taken over from the journal"
+		parts = append(parts, "everything was taken over from the journal")
 	case store.SourceOldForm:
-		text += "; network " + d.Network + " was taken over from host-local's directory, and all others were lost"
+		parts = append(parts, "network "+d.Network+" was taken over from host-local's directory, and all others were lost")
 	case store.SourceNewBoot:
-		text += "; it was begun anew, as nothing of an earlier boot is alive"
+		parts = append(parts, "it was begun anew, as nothing of an earlier boot is alive")
 	case store.SourceRepair:
-		text += "; it was repaired by hand"
+		parts = append(parts, "it was repaired by hand")
+	case store.SourceBackup:
+		parts = append(parts, "a backup was restored by hand")
+		kept = "the file before"
 	}
-	switch {
-	case d.Kept == "":
-		return text
-	case d.From == store.SourceBackup:
-		return text + "; the checkpoint before is kept as " + d.Kept
+	if d.Kept != "" {
+		parts = append(parts, kept+" is kept as "+d.Kept)
 	}
-	return text + "; the damaged file is kept as " + d.Kept
+	return d.Time.Format("2006-01-02 15:04:05 MST") + ": " + strings.Join(parts, "; ")
 }

@@ -16,10 +16,11 @@ func TestDamageAndItsCureAreTold(t *testing.T) {
 		says    string // at the end of the text
 		command string
 	}{
-		"damage":             {snapshot{problem: errDamaged}, "it is empty. The next ADD or DEL that meets it heals it if the journal is whole.", repair},
-		"a newer schema":     {snapshot{problem: fmt.Errorf("%w: install v9", store.ErrFormat)}, "install v9", ""},
-		"a link or a device": {snapshot{problem: errDamaged, irregular: true}, "it is empty", ""},
-		"both":               {snapshot{problem: errors.Join(errDamaged, errors.New("and a record"))}, "it is empty; and a record. The next ADD or DEL that meets it heals it if the journal is whole.", repair},
+		"damage":                    {snapshot{problem: errDamaged}, "it is empty. The next ADD or DEL that meets it heals it if the journal is whole.", repair},
+		"a checkpoint that is gone": {snapshot{problem: fmt.Errorf("%w: run `bolt-local repair`", store.ErrLost)}, "run `bolt-local repair`", repair},
+		"a newer schema":            {snapshot{problem: fmt.Errorf("%w: install v9", store.ErrFormat)}, "install v9", ""},
+		"a link or a device":        {snapshot{problem: errDamaged, irregular: true}, "it is empty", ""},
+		"both":                      {snapshot{problem: errors.Join(errDamaged, errors.New("and a record"))}, "it is empty; and a record. The next ADD or DEL that meets it heals it if the journal is whole.", repair},
 	} {
 		t.Run(story, func(t *testing.T) {
 			f := finder{dataDir: "/d"}
@@ -32,7 +33,7 @@ func TestDamageAndItsCureAreTold(t *testing.T) {
 				t.Errorf("got %+v, want text %q, command %q", n, c.says, c.command)
 			}
 			c.snap.path = "/d/checkpoint.db"
-			if got := strings.Contains(c.snap.err().Error(), "see `"+repair+"`"); got != (c.command != "") {
+			if got := strings.Contains(c.snap.err().Error(), "see `"+repair+"`"); got != (c.command != "" && errors.Is(c.snap.problem, store.ErrDamaged)) {
 				t.Errorf("the error is %v", c.snap.err())
 			}
 		})
@@ -49,7 +50,7 @@ func TestFormerDamageIsToldUntilItIsAcknowledged(t *testing.T) {
 		"network podnet was taken over from host-local's directory, and all others were lost; the damaged file is kept as /d/k.": damage(store.SourceOldForm, "podnet", "k"),
 		"it was begun anew, as nothing of an earlier boot is alive; the damaged file is kept as /d/k.":                           damage(store.SourceNewBoot, "", "k"),
 		"it was repaired by hand; the damaged file is kept as /d/k.":                                                             damage(store.SourceRepair, "", "k"),
-		"the checkpoint before is kept as /d/k.":                                                                                 damage(store.SourceBackup, "", "k"),
+		"a backup was restored by hand; the file before is kept as /d/k.":                                                        damage(store.SourceBackup, "", "k"),
 		"the damaged file is kept as /d/j.":                                                                                      damage("of a later version", "", "j"),
 	} {
 		t.Run(want, func(t *testing.T) {
@@ -64,6 +65,11 @@ func TestFormerDamageIsToldUntilItIsAcknowledged(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestARestoreIsNoDamage(t *testing.T) {
+	d := formerDamage{Time: now, From: store.SourceBackup, Kept: "/d/k"}
+	wantText(t, d.String(), "2026-11-29 12:00:00 UTC: a backup was restored by hand; the file before is kept as /d/k")
 }
 
 func TestWhatWasLostAndWhatWaitsIsTold(t *testing.T) {

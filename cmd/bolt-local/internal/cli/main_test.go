@@ -59,6 +59,8 @@ func setFormat(t *testing.T, checkpoint, format string) {
 
 func TestCheckpointOfANewerSchemaIsShownAndLeftAlone(t *testing.T) {
 	dir, checkpoint := storeWith(t)
+	backup := filepath.Join(t.TempDir(), "b.db")
+	run("backup", backup, "--data-dir", dir)
 	setFormat(t, checkpoint, `{"schema":9,"oldestWriter":9,"writer":"v9.0.0","created":"2030-01-01T00:00:00Z","id":"x"}`)
 	before, err := os.ReadFile(checkpoint)
 	if err != nil {
@@ -73,6 +75,9 @@ func TestCheckpointOfANewerSchemaIsShownAndLeftAlone(t *testing.T) {
 		"metrics": {[]string{"status", "--output", "prometheus"}, "bolt_local_checkpoint_ok{path=\"" + checkpoint + "\"} 0\n"},
 		"gc":      {[]string{"gc"}, ""},
 		"release": {[]string{"release", "--network", "podnet", "--ip", "10.1.0.2"}, ""},
+		"repair":  {[]string{"repair", "--accept", "--acknowledge"}, ""},
+		"backup":  {[]string{"backup", "-"}, ""},
+		"restore": {[]string{"restore", backup}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			status, stdout, stderr := run(append(c.args, "--data-dir", dir)...)

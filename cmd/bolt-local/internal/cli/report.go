@@ -56,7 +56,7 @@ type reportAllocation struct {
 // formerDamage is what became of a checkpoint that was damaged.
 type formerDamage struct {
 	Time    time.Time    `json:"time"`
-	Problem string       `json:"problem"`
+	Problem string       `json:"problem,omitempty"`
 	From    store.Source `json:"from"`
 	Network string       `json:"network,omitempty"`
 	Kept    string       `json:"kept,omitempty"`

@@ -54,15 +54,15 @@ func (n network) unseen() bool {
 	return (n.partial || n.problem != nil) && n.migration.inDirectoryAlone()
 }
 
-// repairable tells whether `repair` is a cure for the problem.
-func (snap snapshot) repairable() bool {
+// damaged tells whether a call that may write, or `repair`, mends the problem.
+func (snap snapshot) damaged() bool {
 	return errors.Is(snap.problem, store.ErrDamaged) && !snap.irregular
 }
 
 // err is all that is wrong with what was copied.
 func (snap snapshot) err() error {
 	err := snap.problem
-	if snap.repairable() {
+	if snap.damaged() {
 		err = fmt.Errorf("%w; see `%s`", err, ownCommand(filepath.Dir(snap.path), "repair", "--dry-run"))
 	}
 	for _, n := range snap.networks {
@@ -126,6 +126,8 @@ func (a *app) look(only string, verifies bool) (snapshot, error) {
 	}
 	if info, err := os.Lstat(snap.path); err == nil {
 		snap.exists, snap.size, snap.irregular = true, info.Size(), !info.Mode().IsRegular()
+	} else if snap.problem == nil {
+		snap.problem = a.state().Lost()
 	}
 	return snap, nil
 }

@@ -1,0 +1,441 @@
+package store
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/bolt-local/bolt-local/store/record"
+)
+
+// mend repairs n.
+func (n *node) mend(r Repair) Report {
+	n.t.Helper()
+	r.Deadline = time.Now().Add(5 * time.Second)
+	if r.Alive == nil {
+		r.Alive = alive
+	}
+	report, err := n.Repair(r)
+	if err != nil {
+		n.t.Fatalf("repair: %v", err)
+	}
+	return report
+}
+
+// knowing is a Repair.Witnesses.
+func knowing(all ...Witness) func(map[string][]byte) ([]Witness, error) {
+	return func(map[string][]byte) ([]Witness, error) { return all, nil }
+}
+
+// lines of a report, one for each allocation.
+func (r Report) lines() []string {
+	var all []string
+	for _, v := range r.Allocations {
+		all = append(all, v.line())
+	}
+	return all
+}
+
+// sixHeld is a node with six allocations, in as many transactions.
+func sixHeld(t *testing.T) *node {
+	n := newNode(t)
+	for i := range 6 {
+		n.add(fmt.Sprintf("10.0.0.%d", 2+i), fmt.Sprintf("c%d", i))
+	}
+	return n
+}
+
+// six are those of sixHeld, or the first of them.
+func six(count int) map[string]string {
+	held := map[string]string{}
+	for i := range count {
+		held[fmt.Sprintf("10.0.0.%d", 2+i)] = fmt.Sprintf("c%d", i)
+	}
+	return held
+}
+
+// cutJournal drops the last lines.
+func (n *node) cutJournal(drop int) {
+	n.t.Helper()
+	lines := bytes.SplitAfter(n.read(JournalFile), []byte("\n"))
+	n.write(JournalFile, bytes.Join(lines[:len(lines)-1-drop], nil))
+}
+
+func TestEachSourceAloneIsTakenOver(t *testing.T) {
+	text := bytes.Repeat([]byte("{}\n"), 10000)
+	inDirectory := Witness{Network: "podnet", Name: "directory", Allocations: []record.Allocation{
+		{Addr: ip("10.0.0.2"), Holders: holdersOf([]string{"c0/eth0"})},
+	}}
+	complete := inDirectory
+	complete.Complete = true
+	for name, c := range map[string]struct {
+		damage   func(*node)
+		repair   func(*node) Repair
+		held     map[string]string
+		source   string
+		lost     []string
+		others   bool
+		complete string
+	}{
+		"a journal without its last two lines": {
+			damage: func(n *node) { n.write(CheckpointFile, text); n.cutJournal(2) },
+			held:   six(4), source: "the journal", lost: []string{"podnet"}, others: true,
+		},
+		"a whole journal": {
+			damage: func(n *node) { n.write(CheckpointFile, text) },
+			held:   six(6), source: "the journal", complete: "the journal",
+		},
+		"a file without a meta page": {
+			damage: func(n *node) { n.write(JournalFile, nil); n.zero(0) },
+			held:   six(6), source: "the damaged file", lost: []string{"podnet"}, others: true,
+		},
+		"a file without both": {
+			damage: func(n *node) { n.write(JournalFile, nil); n.zero(0); n.zero(1) },
+			held:   six(6), source: "the damaged file", lost: []string{"podnet"}, others: true,
+		},
+		"a backup": {
+			damage: func(n *node) { n.write(JournalFile, nil); n.write(CheckpointFile, text) },
+			repair: func(n *node) Repair { return Repair{Backup: n.file("backup")} },
+			held:   six(3), source: "the backup", lost: []string{"podnet"}, others: true,
+		},
+		"an older form that is not complete": {
+			damage: func(n *node) { n.write(JournalFile, nil); n.write(CheckpointFile, text) },
+			repair: func(*node) Repair { return Repair{Witnesses: knowing(inDirectory)} },
+			held:   six(1), source: "directory", lost: []string{"podnet"}, others: true,
+		},
+		"an older form that is": {
+			damage: func(n *node) { n.write(JournalFile, nil); n.write(CheckpointFile, text) },
+			repair: func(*node) Repair { return Repair{Witnesses: knowing(complete)} },
+			held:   six(1), source: "directory", others: true,
+		},
+		"nothing at all": {
+			damage: func(n *node) { n.write(JournalFile, nil); n.write(CheckpointFile, text) },
+			held:   map[string]string{}, others: true,
+		},
+		"nothing, in a new boot": {
+			damage:   func(n *node) { n.write(JournalFile, nil); n.write(CheckpointFile, text); n.boot = "boot-002" },
+			held:     map[string]string{},
+			complete: "none is needed: nothing was written in this boot",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := sixHeld(t)
+			n.backUpAt(3)
+			c.damage(n)
+			var r Repair
+			if c.repair != nil {
+				r = c.repair(n)
+			}
+			report := n.mend(r)
+			if !errors.Is(report.Problem, ErrDamaged) || !slices.Equal(report.Lost, c.lost) || report.Others != c.others || report.Complete != c.complete {
+				t.Errorf("report: problem %v, lost %q, others %v, complete %q", report.Problem, report.Lost, report.Others, report.Complete)
+			}
+			for _, v := range report.Allocations {
+				if !strings.Contains(v.line(), c.source) { // or a page of it
+					t.Errorf("%s, not by %s", v.line(), c.source)
+				}
+			}
+			if diff := cmp.Diff(c.held, n.held()); diff != "" {
+				t.Errorf("held (-want +got):\n%s", diff)
+			}
+			n.refusesLost("podnet", len(c.lost) > 0 || c.others && len(c.held) == 0)
+			n.refusesLost("elsewhere", c.others)
+		})
+	}
+}
+
+// backUpAt leaves a backup of the first count allocations of sixHeld.
+func (n *node) backUpAt(count int) {
+	n.t.Helper()
+	other := newNode(n.t)
+	for i := range count {
+		other.add(fmt.Sprintf("10.0.0.%d", 2+i), fmt.Sprintf("c%d", i))
+	}
+	n.write("backup", other.backup())
+}
+
+func (n *node) backup() []byte {
+	n.t.Helper()
+	var b bytes.Buffer
+	if err := n.Backup(&b); err != nil {
+		n.t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// refusesLost asks whether an ADD in the network has to be refused.
+func (n *node) refusesLost(network string, want bool) {
+	n.t.Helper()
+	err := n.Read(func(tx *Tx) error { return tx.Network(network).Whole() })
+	if err != nil && (!errors.Is(err, ErrLost) || !strings.Contains(err.Error(), network)) || (err != nil) != want {
+		n.t.Errorf("%s: %v; refused should be %v", network, err, want)
+	}
+}
+
+func TestSourcesAreBroughtTogether(t *testing.T) {
+	n := sixHeld(t)
+	n.write("backup", n.backup())
+	n.add("10.0.0.9", "of-the-file")
+	n.cutJournal(0)
+	n.del("10.0.0.3") // of which the cut journal will not know
+	n.add("10.0.0.3", "newer")
+	n.cutJournal(2)
+	n.zero(0)
+	report := n.mend(Repair{Backup: n.file("backup"), Witnesses: knowing(
+		Witness{Network: "podnet", Name: "directory", Allocations: []record.Allocation{{Addr: ip("10.0.0.4"), Holders: holdersOf([]string{"c2/"})}}},
+		Witness{Network: "podnet", Name: "cache", Allocations: []record.Allocation{{Addr: ip("10.0.0.3"), Holders: holdersOf([]string{"newer/eth0+"})}}},
+	)})
+	want := []string{
+		"podnet 10.0.0.2 c0/eth0 by the journal, the damaged file, the backup",
+		"podnet 10.0.0.3 newer/eth0 c1/eth0 by the journal, the damaged file, the backup, cache, contested",
+		"podnet 10.0.0.4 c2/eth0 by the journal, the damaged file, the backup, directory",
+		"podnet 10.0.0.5 c3/eth0 by the journal, the damaged file, the backup",
+		"podnet 10.0.0.6 c4/eth0 by the journal, the damaged file, the backup",
+		"podnet 10.0.0.7 c5/eth0 by the journal, the damaged file, the backup",
+		"podnet 10.0.0.9 of-the-file/eth0 by the journal, the damaged file",
+	}
+	got := report.lines()
+	for i, line := range got { // which of two is first does not matter
+		got[i] = strings.Replace(line, "c1/eth0 newer/eth0", "newer/eth0 c1/eth0", 1)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if got := n.held(); len(got) != len(want) {
+		t.Errorf("held %v", got)
+	}
+}
+
+// A cache outlives what it tells of, and knows other networks' addresses.
+func TestWhatARangedWitnessSaysCountsWithinTheRanges(t *testing.T) {
+	set := record.RangeSet{{Start: ip("10.0.0.2"), End: ip("10.0.0.9")}}
+	cache := Witness{Network: "podnet", Name: "cache", Ranged: true, Allocations: []record.Allocation{
+		{Addr: ip("10.0.0.8"), Holders: holdersOf([]string{"x/eth0"})},
+		{Addr: ip("10.9.0.8"), Holders: holdersOf([]string{"y/eth0"})},
+	}}
+	for name, c := range map[string]struct {
+		ranges []record.RangeSet
+		want   int
+	}{
+		"known ranges": {[]record.RangeSet{set}, 1},
+		"none known":   {nil, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := newNode(t)
+			if err := n.update(opAdd, func(net *Network) error {
+				if c.ranges == nil {
+					return net.SetCursor(set, set[0].Start)
+				}
+				return net.SetRanges(c.ranges)
+			}); err != nil {
+				t.Fatal(err)
+			}
+			n.write(JournalFile, nil)
+			n.zero(0)
+			if report := n.mend(Repair{Witnesses: knowing(cache)}); len(report.Allocations) != c.want {
+				t.Errorf("taken over: %q", report.lines())
+			}
+		})
+	}
+}
+
+func TestAFileThatAnotherProgramWroteIsRepaired(t *testing.T) {
+	for name, c := range map[string]struct {
+		write    func(*bolt.Tx) error
+		complete bool
+		held     int
+	}{
+		"and changed nothing of ours": {func(tx *bolt.Tx) error { _, err := tx.CreateBucket([]byte("theirs")); return err }, true, 6},
+		"and took one away": {func(tx *bolt.Tx) error {
+			b := tx.Bucket([]byte(bucketNetworks)).Bucket([]byte("podnet")).Bucket([]byte(bucketAllocations))
+			return b.Delete(addrKey(ip("10.0.0.2")))
+		}, false, 6},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := sixHeld(t)
+			n.byAnother(c.write)
+			report := n.mend(Repair{})
+			if !errors.Is(report.Problem, ErrDamaged) || (report.Complete != "") != c.complete || (len(report.Lost) == 0) != c.complete {
+				t.Errorf("problem %v, complete %q, lost %q", report.Problem, report.Complete, report.Lost)
+			}
+			if got := n.held(); len(got) != c.held {
+				t.Errorf("held %v", got)
+			}
+			if c.complete {
+				n.add("10.0.0.100", "new")
+			}
+		})
+	}
+}
+
+func TestADryRunChangesNothing(t *testing.T) {
+	for name, damage := range damages {
+		t.Run(name, func(t *testing.T) {
+			n := sixHeld(t)
+			n.cutJournal(1)
+			damage(n)
+			before := n.files()
+			dry := n.mend(Repair{DryRun: true, Accept: true})
+			if diff := cmp.Diff(before, n.files()); diff != "" {
+				t.Errorf("files (-before +after):\n%s", diff)
+			}
+			report := n.mend(Repair{Accept: true})
+			if diff := cmp.Diff(dry.lines(), report.lines()); diff != "" {
+				t.Errorf("(-dry run +repair):\n%s", diff)
+			}
+		})
+	}
+}
+
+// files are all in the data directory, with what they hold.
+func (n *node) files() map[string]string {
+	n.t.Helper()
+	all := map[string]string{}
+	entries, err := os.ReadDir(n.dir)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	for _, e := range entries {
+		if e.Type().IsRegular() {
+			all[e.Name()] = string(n.read(e.Name()))
+		}
+	}
+	return all
+}
+
+func TestARepairedCheckpointIsNotRepairedAgain(t *testing.T) {
+	for name, r := range map[string]func(*node) Repair{
+		"without a backup": func(*node) Repair { return Repair{} },
+		"with a backup":    func(n *node) Repair { return Repair{Backup: n.file("backup")} },
+		"and accepted":     func(*node) Repair { return Repair{Accept: true} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := sixHeld(t)
+			n.backUpAt(2)
+			n.cutJournal(2)
+			n.zero(0)
+			first := n.mend(r(n))
+			before := n.files()
+			again := n.mend(r(n))
+			if diff := cmp.Diff(before, n.files()); diff != "" {
+				t.Errorf("files (-first +second):\n%s", diff)
+			}
+			if !slices.Equal(again.Lost, first.Lost) || again.Others != first.Others {
+				t.Errorf("lost %q, %v; the first time %q, %v", again.Lost, again.Others, first.Lost, first.Others)
+			}
+		})
+	}
+}
+
+func TestWhatIsAcceptedIsWhole(t *testing.T) {
+	for name, times := range map[string][]Repair{
+		"at once":     {{Accept: true}},
+		"afterwards":  {{}, {Accept: true}},
+		"in two runs": {{}, {}, {Accept: true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := sixHeld(t)
+			n.cutJournal(2)
+			n.write(CheckpointFile, nil)
+			for i, r := range times {
+				report := n.mend(r)
+				if got := len(report.Lost) > 0; got == r.Accept {
+					t.Errorf("run %d: lost %q", i+1, report.Lost)
+				}
+			}
+			n.refusesLost("podnet", false)
+			n.refusesLost("elsewhere", false)
+			if got := n.held(); !maps.Equal(got, six(4)) {
+				t.Errorf("held %v", got)
+			}
+		})
+	}
+}
+
+func TestANewBootMissesNothing(t *testing.T) {
+	n := sixHeld(t)
+	n.cutJournal(2)
+	n.write(CheckpointFile, nil)
+	n.mend(Repair{})
+	n.boot = "boot-002"
+	n.refusesLost("podnet", false)
+	n.add("10.0.0.2", "x")
+	if report := n.mend(Repair{}); report.Problem != nil {
+		t.Errorf("problem %v", report.Problem)
+	}
+}
+
+// One network was healed from its older form, and the other is looked for in the
+// file that was damaged: once, as what is freed afterwards must stay free.
+func TestAKeptFileIsSearchedOnce(t *testing.T) {
+	n := sixHeld(t)
+	err := n.Update(opAdd, func(tx *Tx) error { return tx.Network("other").Put(allocation(tx.Epoch(), "10.1.0.2", "o")) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.write(JournalFile, nil)
+	n.zero(0)
+	if err := n.Heal(Heal{Deadline: time.Now().Add(time.Second), Network: "podnet", Complete: func([]byte) bool { return true }}); err != nil {
+		t.Fatal(err)
+	}
+	n.add("10.0.0.9", "new") // the older form has taken podnet over, without c0
+	n.refusesLost("other", true)
+	report := n.mend(Repair{})
+	found := slices.ContainsFunc(report.Allocations, func(v Vouched) bool { return v.Network == "other" && v.Allocation.Addr == ip("10.1.0.2") })
+	if !found || !slices.Contains(report.Lost, "other") || slices.Contains(report.Lost, "podnet") {
+		t.Errorf("lost %q, found %q", report.Lost, report.lines())
+	}
+	n.refusesLost("podnet", false)
+	if _, risen := n.held()["10.0.0.2"]; risen {
+		t.Error("what the older form had not has come back in podnet")
+	}
+	err = n.Update(opDel, func(tx *Tx) error { return tx.Network("other").Delete(ip("10.1.0.2")) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again := n.mend(Repair{}); len(again.Allocations) > 0 {
+		t.Errorf("found again: %q", again.lines())
+	}
+}
+
+func TestRepairNeedsNothingWhereNothingIsDamaged(t *testing.T) {
+	n := sixHeld(t)
+	before := n.files()
+	report := n.mend(Repair{Accept: true})
+	if report.Problem != nil || len(report.Allocations)+len(report.Lost) > 0 || report.Others {
+		t.Errorf("report %+v", report)
+	}
+	if diff := cmp.Diff(before, n.files()); diff != "" {
+		t.Errorf("files:\n%s", diff)
+	}
+}
+
+func TestRepairOfWhatIsNotThere(t *testing.T) {
+	n := newNode(t)
+	if _, err := n.Repair(Repair{Deadline: time.Now().Add(time.Second), Alive: alive}); !errors.Is(err, ErrNoCheckpoint) {
+		t.Errorf("error %v", err)
+	}
+	if _, err := os.Stat(n.dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the directory: %v", err)
+	}
+}
+
+func TestRepairTellsWhyAWitnessFailed(t *testing.T) {
+	n := sixHeld(t)
+	n.write(JournalFile, nil)
+	n.zero(0)
+	before := n.files()
+	_, err := n.Repair(Repair{Deadline: time.Now().Add(time.Second), Alive: alive, Witnesses: func(map[string][]byte) ([]Witness, error) { return nil, errTest }})
+	if !errors.Is(err, errTest) || !maps.Equal(before, n.files()) {
+		t.Errorf("error %v", err)
+	}
+}

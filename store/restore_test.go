@@ -1,0 +1,386 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/bolt-local/bolt-local/store/record"
+)
+
+// restored restores a file of the data directory.
+func (n *node) restored(r Repair) (Report, error) {
+	n.t.Helper()
+	r.Deadline, r.Alive = time.Now().Add(5*time.Second), alive
+	if r.Backup == "" {
+		r.Backup = n.file("backup")
+	}
+	return n.Restore(r)
+}
+
+// hold gives addr to holders, which are written as for claimOf; to none it is
+// freed.
+func (n *node) hold(addr string, holders ...string) {
+	n.t.Helper()
+	err := n.update(opAdd, func(net *Network) error {
+		if len(holders) == 0 {
+			return net.Delete(ip(addr))
+		}
+		return net.Put(record.Allocation{Addr: ip(addr), Epoch: net.Epoch(), Holders: holdersOf(holders)})
+	})
+	if err != nil {
+		n.t.Fatal(err)
+	}
+}
+
+// holders are those of an address, as for claimOf.
+func (n *node) holders(addr string) []string {
+	n.t.Helper()
+	var texts []string
+	err := n.Read(func(tx *Tx) error {
+		if err := tx.Verify(); err != nil {
+			return err
+		}
+		a, _, err := tx.Network("podnet").Get(ip(addr))
+		for _, h := range a.Holders {
+			text := h.ContainerID + "/" + h.IfName
+			if alive(h.NetNS) {
+				text += "+"
+			}
+			texts = append(texts, text)
+		}
+		return err
+	})
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	return texts
+}
+
+func TestWhatABackupSaysOfAnAddressIsHeldAgainstWhatIsKnown(t *testing.T) {
+	const addr = "10.0.0.2"
+	for name, c := range map[string]struct {
+		then, now, want []string
+		note            string // of the report
+	}{
+		"the same holder": {[]string{"a/eth0"}, []string{"a/eth0"}, []string{"a/eth0"}, ""},
+		"one that was freed and has gone": {
+			[]string{"a/eth0"}, nil, nil, "freed since the backup, and stays so"},
+		"one that was freed and lives": {
+			[]string{"a/eth0+"}, nil, []string{"a/eth0+"}, "it holds the address again"},
+		"one that has gone, and another holds it": {
+			[]string{"a/eth0"}, []string{"b/eth0"}, []string{"b/eth0"}, "container b holds it now and keeps it"},
+		"one that lives, and another holds it": {
+			[]string{"a/eth0+"}, []string{"b/eth0"}, []string{"b/eth0", "a/eth0+"}, "delete the pod of one"},
+		"one that lives, and another that lives holds it": {
+			[]string{"a/eth0+"}, []string{"b/eth0+"}, []string{"b/eth0+", "a/eth0+"}, "delete the pod of one"},
+		"two of which one is left": {
+			[]string{"a/eth0", "b/eth0"}, []string{"a/eth0"}, []string{"a/eth0"}, "container a holds it now and keeps it"},
+		"two that were freed, of which one lives": {
+			[]string{"a/eth0", "b/eth0+"}, nil, []string{"b/eth0+"}, "it holds the address again"},
+		"none, and one holds it now": {nil, []string{"b/eth0"}, []string{"b/eth0"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := newNode(t)
+			n.add("10.0.0.9", "z")
+			n.hold(addr, c.then...)
+			n.write("backup", n.backup())
+			n.hold(addr, c.now...)
+			report, err := n.restored(Repair{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := n.holders(addr); !slices.Equal(got, c.want) {
+				t.Errorf("held by %q, want %q", got, c.want)
+			}
+			if notes := strings.Join(report.Notes, "\n"); !strings.Contains(notes, c.note) || (c.note == "") != (notes == "") {
+				t.Errorf("notes %q, want %q", report.Notes, c.note)
+			}
+			if changed := !slices.Equal(c.now, c.want); (report.Kept != "") != changed {
+				t.Errorf("kept %q", report.Kept)
+			}
+			if len(report.Lost) > 0 || report.Others || report.Problem != nil {
+				t.Errorf("report %+v", report)
+			}
+			n.add("10.0.0.100", "new")
+			n.journalIsComplete()
+		})
+	}
+}
+
+func TestABackupInTheNextBoot(t *testing.T) {
+	for name, c := range map[string]struct {
+		then, now []string
+		want      []string // who counts afterwards
+	}{
+		"who held it has gone":                      {[]string{"a/eth0"}, nil, nil},
+		"who held it lives all the same":            {[]string{"a/eth0+"}, nil, []string{"a/eth0+"}},
+		"another has it since":                      {[]string{"a/eth0"}, []string{"b/eth0"}, []string{"b/eth0"}},
+		"another has it since, and the first lives": {[]string{"a/eth0+"}, []string{"b/eth0"}, []string{"b/eth0", "a/eth0+"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := newNode(t)
+			n.hold("10.0.0.2", c.then...)
+			n.write("backup", n.backup())
+			n.boot = "boot-002"
+			n.hold("10.0.0.2", c.now...)
+			if _, err := n.restored(Repair{}); err != nil {
+				t.Fatal(err)
+			}
+			if got := n.holders("10.0.0.2"); !slices.Equal(got, c.want) {
+				t.Errorf("held by %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestABackupBringsWhatIsNotThere(t *testing.T) {
+	n := newNode(t)
+	set := record.RangeSet{{Start: ip("10.1.0.2"), End: ip("10.1.0.9")}}
+	err := n.Update(opAdd, func(tx *Tx) error {
+		return errors.Join(tx.Network("other").SetMigration([]byte(`{"phase":"switch"}`)), tx.Network("other").SetRanges([]record.RangeSet{set}), tx.Network("other").SetCursor(set, ip("10.1.0.5")))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	later := newNode(t)
+	later.add("10.0.0.2", "a")
+	later.write("backup", n.backup())
+	if _, err := later.restored(Repair{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := later.held(); len(got) != 1 {
+		t.Errorf("held %v", got)
+	}
+	err = later.Read(func(tx *Tx) error {
+		other := tx.Network("other")
+		doc, err := other.Migration()
+		ranges, rangesErr := other.Ranges()
+		if string(doc) != `{"phase":"switch"}` || len(ranges) != 1 || other.Cursor(set) != ip("10.1.0.5") {
+			t.Errorf("migration %s, ranges %v, cursor %v", doc, ranges, other.Cursor(set))
+		}
+		return errors.Join(err, rangesErr)
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestABackupWithoutACheckpoint(t *testing.T) {
+	for name, c := range map[string]struct {
+		boot   string
+		accept bool
+		boots  []string // of tombstones
+		lost   bool
+	}{
+		"of this boot":           {boot: "boot-001", lost: true},
+		"of this boot, accepted": {boot: "boot-001", accept: true},
+		"of an earlier boot":     {boot: "boot-002"},
+		"of an earlier boot, and this one has written, too": {boot: "boot-002", boots: []string{"boot-002"}, lost: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			old := sixHeld(t)
+			n := newNode(t)
+			n.boot = c.boot
+			if err := os.Mkdir(n.dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			n.write("backup", old.backup())
+			report, err := n.restored(Repair{Accept: c.accept, Boots: c.boots})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := len(report.Lost) > 0; got != c.lost || report.Others != c.lost || report.Kept != "" {
+				t.Errorf("report %+v", report)
+			}
+			n.refusesLost("podnet", c.lost)
+			n.refusesLost("elsewhere", c.lost)
+			if got := n.held(); !maps.Equal(got, six(6)) {
+				t.Errorf("held %v", got)
+			}
+		})
+	}
+}
+
+func TestABackupOverADamagedCheckpoint(t *testing.T) {
+	for name, c := range map[string]struct {
+		journal func(*node)
+		held    int
+		lost    bool
+	}{
+		"whose journal is whole": {func(*node) {}, 6, false},
+		"whose journal is cut":   {func(n *node) { n.cutJournal(2) }, 5, true}, // the fifth is the backup's alone
+		"without a journal":      {func(n *node) { n.write(JournalFile, nil) }, 5, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := newNode(t)
+			for i := range 5 {
+				n.add(fmt.Sprintf("10.0.0.%d", 2+i), fmt.Sprintf("c%d", i))
+			}
+			n.write("backup", n.backup())
+			n.add("10.0.0.7", "c5")
+			c.journal(n)
+			n.write(CheckpointFile, nil)
+			report, err := n.restored(Repair{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := n.held(); !maps.Equal(got, six(c.held)) {
+				t.Errorf("held %v", got)
+			}
+			if (len(report.Lost) > 0) != c.lost || report.Kept == "" {
+				t.Errorf("report %+v", report)
+			}
+			n.refusesLost("podnet", c.lost)
+		})
+	}
+}
+
+func TestABackupThatIsNotOneIsRefused(t *testing.T) {
+	format := func(doc string) func(*testing.T) []byte {
+		return func(t *testing.T) []byte {
+			n := sixHeld(t)
+			n.byAnother(func(tx *bolt.Tx) error { // as an heir of ours
+				meta := tx.Bucket([]byte(bucketMeta))
+				return errors.Join(meta.Put([]byte(keyFormat), []byte(doc)), meta.Bucket([]byte(bucketStamp)).Put([]byte(keyStampSchema1), uint64Bytes(uint64(tx.ID()))))
+			})
+			return n.read(CheckpointFile)
+		}
+	}
+	const newer = `{"schema":3,"oldestWriter":2,"writer":"2.0.0","created":"2030-01-01T00:00:00Z","id":"x"}`
+	for name, c := range map[string]struct {
+		backup func(*testing.T) []byte
+		want   error
+		says   string
+	}{
+		"empty":             {func(*testing.T) []byte { return nil }, ErrBackup, "empty"},
+		"text":              {func(*testing.T) []byte { return []byte(strings.Repeat("{}\n", 4000)) }, ErrBackup, "not a bbolt file"},
+		"of a newer schema": {format(newer), ErrFormat, "install version 2.0.0"},
+		"of no format":      {format(`{}`), ErrFormat, "not complete"},
+		"cut":               {func(t *testing.T) []byte { b := sixHeld(t).backup(); return b[:len(b)-4096] }, ErrBackup, "cut off"},
+		"with a spoilt record": {func(t *testing.T) []byte {
+			b := sixHeld(t).backup()
+			i := strings.LastIndex(string(b), `"containerID":"c3"`)
+			b[i+16] ^= 1
+			return b
+		}, ErrBackup, "checksum"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := sixHeld(t)
+			n.write("backup", c.backup(t))
+			before := n.files()
+			_, err := n.restored(Repair{})
+			if !errors.Is(err, c.want) || !strings.Contains(err.Error(), n.file("backup")) || !strings.Contains(err.Error(), c.says) || errors.Is(err, ErrDamaged) {
+				t.Errorf("error %v", err)
+			}
+			if diff := cmp.Diff(before, n.files()); diff != "" {
+				t.Errorf("files:\n%s", diff)
+			}
+		})
+	}
+	t.Run("gone", func(t *testing.T) {
+		n := sixHeld(t)
+		if _, err := n.restored(Repair{}); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("error %v", err)
+		}
+	})
+}
+
+func TestARestoreThatIsTriedChangesNothing(t *testing.T) {
+	n := sixHeld(t)
+	n.write("backup", n.backup())
+	n.hold("10.0.0.2", "other/eth0")
+	n.hold("10.0.0.3")
+	before := n.files()
+	report, err := n.restored(Repair{DryRun: true})
+	if err != nil || len(report.Notes) != 2 {
+		t.Errorf("notes %q, %v", report.Notes, err)
+	}
+	if diff := cmp.Diff(before, n.files()); diff != "" {
+		t.Errorf("files:\n%s", diff)
+	}
+}
+
+func TestABackupIsACheckpoint(t *testing.T) {
+	n := sixHeld(t)
+	other := newNode(t)
+	if err := os.Mkdir(other.dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	other.write(CheckpointFile, n.backup())
+	if got := other.held(); !maps.Equal(got, six(6)) {
+		t.Errorf("held %v", got)
+	}
+	for i := range 5 { // each commit replaces another of its meta pages
+		other.add(addrAt(i), "new")
+		other.held()
+	}
+}
+
+func TestADamagedCheckpointIsNotBackedUp(t *testing.T) {
+	n := sixHeld(t)
+	n.zero(3)
+	if err := n.Backup(io.Discard); !errors.Is(err, ErrDamaged) {
+		t.Errorf("error %v", err)
+	}
+	if err := newNode(t).Backup(io.Discard); !errors.Is(err, ErrNoCheckpoint) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// Whatever a backup holds, it is refused or restored, and the checkpoint is sound
+// afterwards.
+func FuzzBackup(f *testing.F) {
+	f.Add([]byte{})
+	f.Add([]byte("text"))
+	f.Add(smallBackup(f, 0))
+	f.Add(smallBackup(f, 3))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		n := newNode(t)
+		n.add("10.0.0.100", "a")
+		n.write("backup", b)
+		if _, err := n.restored(Repair{}); err != nil && !errors.Is(err, ErrBackup) {
+			t.Fatalf("error %v", err)
+		}
+		if got := n.held(); got["10.0.0.100"] != "a" {
+			t.Fatalf("held %v", got)
+		}
+	})
+}
+
+// smallBackup is one with pages of 512 bytes.
+func smallBackup(f *testing.F, count int) []byte {
+	f.Helper()
+	path := filepath.Join(f.TempDir(), "small")
+	db, err := bolt.Open(path, 0o600, &bolt.Options{PageSize: 512, FreelistType: bolt.FreelistArrayType})
+	if err != nil {
+		f.Fatal(err)
+	}
+	c := newContent()
+	for i := range count {
+		a := record.Allocation{Addr: ip(addrAt(i)), Holders: holdersOf([]string{"c/eth0+"})}
+		if err := c.putAllocation("podnet", a); err != nil {
+			f.Fatal(err)
+		}
+	}
+	s := New(f.TempDir(), Options{})
+	err = db.Update(func(tx *bolt.Tx) error {
+		_, err := s.initialize(tx, c)
+		return err
+	})
+	b, readErr := os.ReadFile(path)
+	if err := errors.Join(err, readErr, db.Close()); err != nil {
+		f.Fatal(err)
+	}
+	return b
+}
