@@ -2,6 +2,7 @@ package migrate
 
 import (
 	"errors"
+	"path/filepath"
 
 	"github.com/bolt-local/bolt-local/migrate/engine"
 	"github.com/bolt-local/bolt-local/migrate/hostlocal"
@@ -27,12 +28,16 @@ func (s State) heal(call engine.Call) store.Heal {
 	if call.OldPath == "" {
 		return h
 	}
+	s.LegacyParents = append(s.LegacyParents, filepath.Dir(call.OldPath))
+	for _, n := range s.notices() {
+		h.Boots = append(h.Boots, n.BootID)
+	}
 	c, err := hostlocal.At(call.OldPath).Look()
 	if err != nil {
 		return h
 	}
 	if c.Shut != nil {
-		h.Boots = []string{c.Shut.BootID}
+		h.Boots = append(h.Boots, c.Shut.BootID)
 	}
 	h.Network = call.Network
 	h.Complete = func(migration []byte) bool { return engine.Complete(migration, c) }

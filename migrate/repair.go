@@ -60,7 +60,7 @@ func (s State) Lost() error {
 // directories usually are, by their path.
 func (s State) notices() map[string]form.Notice {
 	found := map[string]form.Notice{}
-	for _, parent := range []string{ipam.DefaultLegacyParent, s.Store.Dir()} {
+	for _, parent := range append([]string{ipam.DefaultLegacyParent, s.Store.Dir()}, s.LegacyParents...) {
 		entries, err := os.ReadDir(parent)
 		if err != nil {
 			continue

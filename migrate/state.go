@@ -27,6 +27,9 @@ type State struct {
 	Stale      func(epoch uint64, a record.Allocation) bool
 	// Warn gets a line for the operator.
 	Warn func(string)
+	// LegacyParents are where an operator's command looks for tombstones, beside
+	// host-local's default and the data directory.
+	LegacyParents []string
 	// Deadline bounds the wait for host-local's lock; the zero time stands for
 	// the store's LockTimeout from now on.
 	Deadline time.Time

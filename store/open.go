@@ -53,6 +53,8 @@ func openBolt(path string, readOnly bool, deadline time.Time) (boltFile, error) 
 		return b, err
 	case errors.Is(err, berrors.ErrTimeout):
 		return b, fmt.Errorf("%w: another program has %s open (`fuser %s`)", ErrLocked, path, path)
+	case errors.Is(err, berrors.ErrInvalid) && readable(path) != nil:
+		return b, readable(path) // bbolt takes that for a file that is none of its
 	case errors.Is(err, berrors.ErrInvalid), errors.Is(err, berrors.ErrChecksum), errors.Is(err, berrors.ErrVersionMismatch):
 		return b, fmt.Errorf("%w: %s: %w", ErrDamaged, path, err)
 	}
@@ -60,6 +62,17 @@ func openBolt(path string, readOnly bool, deadline time.Time) (boltFile, error) 
 		return b, why
 	}
 	return b, fmt.Errorf("opening %s: %w", path, err)
+}
+
+// readable tries to read the first page of a file.
+func readable(path string) error {
+	f, err := openRegular(path, os.O_RDONLY)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = f.ReadAt(make([]byte, os.Getpagesize()), 0)
+	return err
 }
 
 // closeAfter closes the file once the work on it has ended with err. What is

@@ -70,10 +70,12 @@ type Report struct {
 // where a newer version is needed.
 func (s *Store) Repair(r Repair) (Report, error) {
 	report, err := s.repairLocked(r)
-	if err == nil && r.Accept && !r.DryRun && (len(report.Lost) > 0 || report.Others) {
-		// There was nothing left to be searched.
+	left := len(report.Lost) > 0 || report.Others || !exists(s.Path())
+	if err == nil && r.Accept && !r.DryRun && left {
+		// There was nothing left to be searched, or no checkpoint at all: then a
+		// tombstone that nobody knows of may say that there was one.
 		report.Lost, report.Others = nil, false
-		err = s.Update(Op{Verb: "repair"}, (*Tx).AcceptLoss)
+		err = s.Update(Op{Verb: "repair", Creates: true}, (*Tx).AcceptLoss)
 	}
 	return report, err
 }
@@ -86,7 +88,7 @@ func (s *Store) repairLocked(r Repair) (Report, error) {
 	}
 	defer l.Unlock()
 	problem := s.examine(bootID, r.Deadline)
-	if problem == nil && !exists(s.Path()) && bootID != "" && slices.Contains(r.Boots, bootID) {
+	if problem == nil && !exists(s.Path()) && r.names(bootID) {
 		problem = fmt.Errorf("%w: %s is gone, but another file names it in this boot", ErrDamaged, s.Path())
 	}
 	switch {
@@ -111,10 +113,22 @@ func (s *Store) repairLocked(r Repair) (Report, error) {
 	return b.report, nil
 }
 
+// names tells whether another file says that this boot has written to the
+// checkpoint.
+func (r Repair) names(bootID string) bool { return bootID != "" && slices.Contains(r.Boots, bootID) }
+
 // lockForRepair makes what is missing, but for a dry run.
 func (s *Store) lockForRepair(r Repair) (unlocker, error) {
-	if !exists(s.dir) {
+	switch known := r.names(s.opts.BootID()) || r.Accept; {
+	case exists(s.dir):
+	case !known:
 		return nil, fmt.Errorf("%s: %w", s.dir, ErrNoCheckpoint)
+	case r.DryRun:
+		return noLock{}, nil
+	default:
+		if err := makeDir(s.dir, 0o700); err != nil {
+			return nil, noSpace(err)
+		}
 	}
 	l, err := s.lock(!r.DryRun, !r.DryRun, r.Deadline)
 	switch {

@@ -122,10 +122,11 @@ func (m *reconciling) losses(current *content) error {
 // after the backup.
 func (m *reconciling) alone() (*content, error) {
 	epochs := m.backup.at(bucketMeta, bucketEpochs)
-	if _, ofThisBoot := epochs.eachValue()[m.bootID]; !ofThisBoot || m.repair.Accept {
+	_, ofThisBoot := epochs.eachValue()[m.bootID]
+	if !ofThisBoot && !m.repair.names(m.bootID) || m.repair.Accept {
 		return m.backup, nil
 	}
-	loss := Loss{Epoch: m.backup.currentEpoch(m.bootID), Reason: "a backup of this boot was restored, and nothing tells what came after it"}
+	loss := Loss{Epoch: m.backup.beginEpoch(m.bootID), Reason: "a backup was restored, and nothing tells what this boot has written after it"}
 	for name := range m.backup.at(bucketNetworks).each() {
 		m.report.Lost = append(m.report.Lost, name)
 		if err := m.backup.lose(name, loss); err != nil {

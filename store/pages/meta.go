@@ -111,9 +111,7 @@ func parseMeta(b []byte) (Meta, error) {
 	if v := order.Uint32(b[offVersion:]); v != metaVersion {
 		return Meta{}, damaged("bbolt format %d, not %d", v, metaVersion)
 	}
-	sum := fnv.New64a()
-	sum.Write(b[:offChecksum])
-	if order.Uint64(b[offChecksum:]) != sum.Sum64() {
+	if order.Uint64(b[offChecksum:]) != metaSum(b) {
 		return Meta{}, damaged("wrong checksum")
 	}
 	m := Meta{
@@ -127,6 +125,13 @@ func parseMeta(b []byte) (Meta, error) {
 		return Meta{}, damaged("a page size of %d", m.PageSize)
 	}
 	return m, nil
+}
+
+// metaSum is the checksum of what parseMeta reads.
+func metaSum(b []byte) uint64 {
+	sum := fnv.New64a()
+	sum.Write(b[:offChecksum])
+	return sum.Sum64()
 }
 
 // readRoot checks the header of the root bucket's page.

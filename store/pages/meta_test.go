@@ -3,7 +3,6 @@ package pages
 import (
 	"bytes"
 	"errors"
-	"hash/fnv"
 	"io"
 	"os"
 	"strings"
@@ -44,9 +43,7 @@ func setMeta(b []byte, page, offset int, v uint64) {
 	} else {
 		order.PutUint64(b[at+offset:], v)
 	}
-	sum := fnv.New64a()
-	sum.Write(b[at : at+offChecksum])
-	order.PutUint64(b[at+offChecksum:], sum.Sum64())
+	order.PutUint64(b[at+offChecksum:], metaSum(b[at:]))
 }
 
 func TestReadMetaRefusesWhatBboltWouldTrust(t *testing.T) {
