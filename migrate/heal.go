@@ -2,6 +2,7 @@ package migrate
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
 
 	"github.com/bolt-local/bolt-local/migrate/engine"
@@ -34,6 +35,7 @@ func (s State) heal(call engine.Call) store.Heal {
 	}
 	c, err := hostlocal.At(call.OldPath).Look()
 	if err != nil {
+		h.Unseen = fmt.Errorf("host-local's directory: %w", err)
 		return h
 	}
 	if c.Shut != nil {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -33,7 +34,10 @@ func guard(path string, fn func() error) (err error) {
 	faults := debug.SetPanicOnFault(true)
 	defer debug.SetPanicOnFault(faults)
 	defer func() {
-		if r := recover(); r != nil {
+		r := recover()
+		if damage, ok := r.(error); ok && errors.Is(damage, ErrDamaged) {
+			err = damage // seen before bbolt was there
+		} else if r != nil {
 			err = &crash{path, r}
 		}
 	}()

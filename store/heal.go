@@ -27,6 +27,8 @@ type Heal struct {
 	// read any more.
 	Network  string
 	Complete func(migration []byte) bool
+	// Unseen is why the older form could not be looked at.
+	Unseen error
 }
 
 // Heal looks at the whole checkpoint and makes it whole again where something
@@ -110,7 +112,7 @@ func (s *Store) complete(bootID string, h Heal, problem error) (*content, Source
 		l := Loss{Epoch: c.beginEpoch(bootID), Reason: "a damaged checkpoint had it, and nothing that was left has all of it"}
 		return c, SourceOldForm, c.lose("", l)
 	}
-	return nil, "", err
+	return nil, "", errors.Join(err, h.Unseen)
 }
 
 // bootsInFile is bootID where the damaged file has written of it: lock and
@@ -144,6 +146,8 @@ func (s *Store) vouches(r replay) error {
 	// Without the witness the file has to tell that nothing came after.
 	last, readable := lastTx(s.Path())
 	switch {
+	case r.header.BootID != s.opts.BootID(), !s.wroteIt(r.header.Checkpoint):
+		return fmt.Errorf("%s is another boot's, or another checkpoint's", path)
 	case r.torn: // whoever wrote that line may have been answered, or not
 		return fmt.Errorf("%s: its last line is cut off", path)
 	case !readable:
@@ -152,6 +156,16 @@ func (s *Store) vouches(r replay) error {
 		return fmt.Errorf("%s ends with transaction %d, and %s with %d", path, r.last, s.Path(), last)
 	}
 	return nil
+}
+
+// wroteIt tells whether the damaged file may be the checkpoint with this id.
+func (s *Store) wroteIt(id string) bool {
+	file, err := salvage(s.Path(), "")
+	if err != nil {
+		return false
+	}
+	f, err := parseFormat(file.content.get([]string{bucketMeta}, keyFormat))
+	return err != nil || f.ID == id
 }
 
 // lastTx is the last transaction that a damaged file may have had.
@@ -231,8 +245,8 @@ func (s *Store) install(kept string, first witness) (err error) {
 		}
 	}()
 	header := journalHeader{Journal: journalFormat, BootID: first.BootID, Checkpoint: first.Checkpoint}
-	return s.viewBolt(tmp, time.Time{}, func(tx *bolt.Tx) error {
-		t, err := s.begin(tx, first.BootID)
+	return s.viewBolt(tmp, time.Time{}, func(_ *os.File, tx *bolt.Tx) error {
+		t, err := s.begin(tx, nil, first.BootID) // just written: bbolt's own
 		if err == nil {
 			err = t.Verify()
 		}

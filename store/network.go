@@ -35,6 +35,7 @@ func (n *Network) Get(addr netip.Addr) (record.Allocation, bool, error) {
 	if b == nil {
 		return record.Allocation{}, false, nil
 	}
+	n.tx.pages.descend(n.path(bucketAllocations), addrKey(addr))
 	value := b.Get(addrKey(addr))
 	if value == nil {
 		return record.Allocation{}, false, nil
@@ -51,6 +52,7 @@ func (n *Network) HeldBy(att record.Attachment) ([]record.Allocation, error) {
 	}
 	var held []record.Allocation
 	prefix := attachmentPrefix(att)
+	n.tx.pages.descend(n.path(bucketAttachments), prefix)
 	c := b.Cursor()
 	for k, _ := c.Seek(prefix); bytes.HasPrefix(k, prefix); k, _ = c.Next() {
 		addr, err := keyAddr(k[len(prefix):])
@@ -87,6 +89,7 @@ func (n *Network) EachReadable(fn func(record.Allocation, error) error) error {
 	if b == nil {
 		return nil
 	}
+	n.tx.pages.scan()
 	return b.ForEach(func(k, v []byte) error {
 		addr, err := keyAddr(k)
 		if err != nil {
@@ -109,8 +112,14 @@ func (n *Network) FirstFree(lo, hi netip.Addr, stale func(record.Allocation) boo
 		return lo, true, nil
 	}
 	want, last := lo.As16(), hi.As16()
+	path := n.path(bucketAllocations)
+	n.tx.pages.descend(path, want[:])
 	c := b.Cursor()
+	steps := 0
 	for k, v := c.Seek(want[:]); bytes.Equal(k, want[:]); k, v = c.Next() {
+		if steps++; steps == longWalk {
+			n.tx.pages.scan()
+		}
 		// The number in front of the value is enough, for most of them.
 		if epoch := record.EpochOf(v); epoch != 0 && epoch < n.tx.epoch {
 			addr := netip.AddrFrom16(want).Unmap()
@@ -126,9 +135,14 @@ func (n *Network) FirstFree(lo, hi netip.Addr, stale func(record.Allocation) boo
 			return netip.Addr{}, false, nil
 		}
 		increment(&want)
+		n.tx.pages.descend(path, want[:]) // where Next goes to
 	}
 	return netip.AddrFrom16(want).Unmap(), true, nil
 }
+
+// longWalk is from how many addresses on it costs less to look at all pages than
+// at each step of a walk.
+const longWalk = 256
 
 func increment(b *[addrLen]byte) {
 	for i := len(b) - 1; i >= 0; i-- {
@@ -144,6 +158,7 @@ func (n *Network) Cursor(set record.RangeSet) netip.Addr {
 	if b == nil {
 		return netip.Addr{}
 	}
+	n.tx.pages.descend(n.path(bucketCursors), cursorKey(set))
 	addr, err := keyAddr(b.Get(cursorKey(set)))
 	if err != nil {
 		return netip.Addr{} // a hint; the walk begins at the start

@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// nobody is another user than the one that runs the tests.
-const nobody = 65534
+// another is a user that does not run the tests.
+var another = os.Geteuid() + 1
 
 // state is all that a write would change below a directory.
 func state(t *testing.T, dir string) map[string]string {
@@ -42,14 +42,14 @@ var tampers = map[string]struct {
 		fmt.Sprintf("is a symbolic link of uid %d, which is not followed: put what it leads to in its place", os.Geteuid()),
 	},
 	"another user's": {
-		func(path string) error { return os.Lchown(path, nobody, -1) },
-		fmt.Sprintf("belongs to uid %d, and bolt-local runs as uid %d: run it as uid %d, or `chown %d ", nobody, os.Geteuid(), nobody, os.Geteuid()),
+		func(path string) error { return os.Lchown(path, another, -1) },
+		fmt.Sprintf("belongs to uid %d, and bolt-local runs as uid %d: run it as uid %d, or `chown %d ", another, os.Geteuid(), another, os.Geteuid()),
 	},
 	"another user's link": {
 		func(path string) error {
-			return errors.Join(os.Rename(path, path+".real"), os.Symlink(filepath.Base(path)+".real", path), os.Lchown(path, nobody, -1))
+			return errors.Join(os.Rename(path, path+".real"), os.Symlink(filepath.Base(path)+".real", path), os.Lchown(path, another, -1))
 		},
-		fmt.Sprintf("is a symbolic link of uid %d", nobody),
+		fmt.Sprintf("is a symbolic link of uid %d", another),
 	},
 }
 

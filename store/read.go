@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"io/fs"
+	"os"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -76,8 +77,13 @@ func (s *Store) view(v viewing, fn func(*Tx) error) error {
 	if err != nil {
 		return err
 	}
-	return s.viewBolt(s.Path(), v.deadline, func(tx *bolt.Tx) error {
-		t, err := s.begin(tx, v.bootID)
+	return s.viewBolt(s.Path(), v.deadline, func(f *os.File, tx *bolt.Tx) error {
+		u, err := mapUnscanned(f, p, v.whole)
+		if err != nil {
+			return err
+		}
+		defer u.unmap()
+		t, err := s.begin(tx, u, v.bootID)
 		if err == nil {
 			_, err = s.checkOpen(t, v.bootID, p.Tx)
 		}
@@ -93,13 +99,15 @@ func (s *Store) view(v viewing, fn func(*Tx) error) error {
 }
 
 // viewBolt opens a checkpoint file that was inspected.
-func (s *Store) viewBolt(path string, deadline time.Time, fn func(*bolt.Tx) error) error {
+func (s *Store) viewBolt(path string, deadline time.Time, fn func(*os.File, *bolt.Tx) error) error {
 	db, err := openBolt(path, true, deadline)
 	if err != nil {
 		return err
 	}
 	defer s.watch()()
-	err = guard(path, func() error { return db.View(fn) })
+	err = guard(path, func() error {
+		return db.View(func(tx *bolt.Tx) error { return fn(db.file, tx) })
+	})
 	s.closeAfter(db, err)
 	return err
 }

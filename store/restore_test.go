@@ -329,7 +329,7 @@ func TestABackupIsACheckpoint(t *testing.T) {
 
 func TestADamagedCheckpointIsNotBackedUp(t *testing.T) {
 	n := sixHeld(t)
-	n.zero(3)
+	n.zero(1)
 	if err := n.Backup(io.Discard); !errors.Is(err, ErrDamaged) {
 		t.Errorf("error %v", err)
 	}
@@ -345,16 +345,27 @@ func FuzzBackup(f *testing.F) {
 	f.Add([]byte("text"))
 	f.Add(smallBackup(f, 0))
 	f.Add(smallBackup(f, 3))
+	n := fuzzNode(f)
 	f.Fuzz(func(t *testing.T, b []byte) {
-		n := newNode(t)
-		n.add("10.0.0.100", "a")
+		n.t = t
 		n.write("backup", b)
-		if _, err := n.restored(Repair{}); err != nil && !errors.Is(err, ErrBackup) {
+		report, err := n.restored(Repair{})
+		if err != nil && !errors.Is(err, ErrBackup) {
 			t.Fatalf("error %v", err)
+		}
+		if err != nil {
+			return
 		}
 		if got := n.held(); got["10.0.0.100"] != "a" {
 			t.Fatalf("held %v", got)
 		}
+		if report.Kept == "" {
+			return
+		}
+		if err := os.RemoveAll(n.dir); err != nil {
+			t.Fatal(err)
+		}
+		n.add("10.0.0.100", "a")
 	})
 }
 

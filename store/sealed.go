@@ -46,6 +46,7 @@ func (n *Network) sealed(key string) ([]byte, error) {
 	if b == nil {
 		return nil, nil
 	}
+	n.tx.pages.descend([]string{bucketNetworks, n.name}, []byte(key))
 	value := b.Get([]byte(key))
 	if value == nil {
 		return nil, nil

@@ -100,8 +100,8 @@ func (s *Store) readFile(path, name string, deadline time.Time) (source, error) 
 		return source{}, unusable(path, err)
 	}
 	src := source{name: name, whole: true}
-	err = s.viewBolt(path, deadline, func(tx *bolt.Tx) error {
-		t, err := s.begin(tx, "")
+	err = s.viewBolt(path, deadline, func(_ *os.File, tx *bolt.Tx) error {
+		t, err := s.begin(tx, nil, "") // all of it was looked at
 		if err == nil {
 			err = t.format.mayWrite()
 		}

@@ -11,7 +11,8 @@ import (
 // checkpoint it has no networks.
 type Tx struct {
 	store    *Store
-	bolt     *bolt.Tx // nil: no checkpoint
+	bolt     *bolt.Tx   // nil: no checkpoint
+	pages    *unscanned // nil: all were looked at
 	format   Format
 	epochs   epochs
 	epoch    uint64
@@ -28,8 +29,8 @@ type Tx struct {
 
 // begin reads what every transaction needs. It checks nothing but what it
 // cannot do without.
-func (s *Store) begin(tx *bolt.Tx, bootID string) (*Tx, error) {
-	t := &Tx{store: s, bolt: tx}
+func (s *Store) begin(tx *bolt.Tx, u *unscanned, bootID string) (*Tx, error) {
+	t := &Tx{store: s, bolt: tx, pages: u}
 	return t, t.readMeta(bootID)
 }
 
@@ -83,6 +84,7 @@ func (t *Tx) Networks() []string {
 	if b == nil {
 		return nil
 	}
+	t.pages.scan()
 	_ = b.ForEachBucket(func(k []byte) error {
 		names = append(names, string(k))
 		return nil
@@ -98,6 +100,8 @@ func (t *Tx) bucket(path []string) *bolt.Bucket {
 		return nil
 	}
 	t.store.beats.count.Add(1)
+	last := len(path) - 1
+	t.pages.descend(path[:last], []byte(path[last]))
 	b := t.bolt.Bucket([]byte(path[0]))
 	for _, name := range path[1:] {
 		if b == nil {
@@ -114,6 +118,7 @@ func (t *Tx) put(path []string, key, value []byte) error {
 	if t.readOnly != nil {
 		return t.readOnly
 	}
+	t.pages.descend(path, key)
 	b, err := t.makeBucket(path)
 	if err != nil {
 		return fmt.Errorf("writing to %s: %w", t.store.Path(), err)
@@ -154,6 +159,7 @@ func (t *Tx) remove(path []string, key []byte) error {
 		return t.readOnly
 	}
 	b := t.bucket(path)
+	t.pages.descend(path, key)
 	if b == nil || b.Get(key) == nil {
 		return nil
 	}

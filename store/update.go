@@ -106,12 +106,17 @@ func exists(path string) bool {
 func (s *Store) transact(db boltFile, op Op, bootID string, p pages.Meta, fn func(*Tx) error) error {
 	defer s.watch()()
 	return guard(s.Path(), func() error {
+		u, err := mapUnscanned(db.file, p, false)
+		if err != nil {
+			return err
+		}
+		defer u.unmap()
 		tx, err := db.Begin(true)
 		if err != nil {
 			return err
 		}
 		defer tx.Rollback() // after a commit there is nothing to roll back
-		t, err := s.begin(tx, bootID)
+		t, err := s.begin(tx, u, bootID)
 		if err != nil {
 			return err
 		}

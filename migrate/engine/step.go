@@ -134,7 +134,7 @@ func (u *update) toContract(all map[netip.Addr]record.Allocation) (waits string,
 // beginShut notes the swap, which follows the commit.
 func (u *update) beginShut() {
 	u.p.Pending = Contract
-	u.after = func() { u.swapped = u.shut() }
+	u.after = func() { u.swapped = u.shut() || u.isShut() }
 }
 
 // prepare writes the old form anew beside its notice, as a step back from
@@ -192,11 +192,19 @@ func (u *update) prepare() error {
 	}
 	u.after = func() {
 		err := u.old.Open()
-		if u.swapped = err == nil; err != nil {
+		if err != nil {
 			u.warnf("%v", err)
 		}
+		u.swapped = err == nil || !u.isShut()
 	}
 	return nil
+}
+
+// isShut tells what stands in the old form's place. A swap may be done and not
+// be durable: the next call sees to that.
+func (u *update) isShut() bool {
+	c, err := u.old.Look()
+	return err == nil && c.Shut != nil
 }
 
 // wait lets an ADD go on although its step failed; an operator is told.

@@ -16,6 +16,17 @@ type Meta struct {
 	Tx        uint64 // id of the last transaction
 }
 
+// within checks that data has all pages in use.
+func (m Meta) within(data []byte) error {
+	if !validPageSize(m.PageSize) || m.HighWater > uint64(len(data))/uint64(m.PageSize) {
+		return damaged("it is cut off: %d bytes, %d pages of %d are in use", len(data), m.HighWater, m.PageSize)
+	}
+	if m.HighWater < firstPage {
+		return damaged("no page is in use")
+	}
+	return nil
+}
+
 const (
 	metaLen     = 64
 	metaMagic   = 0xED0CDAED

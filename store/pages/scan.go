@@ -25,11 +25,8 @@ const (
 // Where data is a mapping of a file that somebody truncates meanwhile, the
 // fault is the caller's to catch.
 func Scan(data []byte, m Meta, visit func(path [][]byte, key, value []byte) error) error {
-	if !validPageSize(m.PageSize) || m.HighWater > uint64(len(data))/uint64(m.PageSize) {
-		return damaged("it is cut off: %d bytes, %d pages of %d are in use", len(data), m.HighWater, m.PageSize)
-	}
-	if m.HighWater < firstPage {
-		return damaged("no page is in use")
+	if err := m.within(data); err != nil {
+		return err
 	}
 	s := scanner{
 		file:  file{data: data, pageSize: uint64(m.PageSize), end: m.HighWater},
