@@ -40,7 +40,9 @@ fuzz: ## every decoder, FUZZTIME each
 	done
 
 .PHONY: soak
-soak: ## random lives of a node with new seeds, until interrupted or for SOAK (30m)
+soak: ## a day of churn and a storm, then random lives with new seeds, until interrupted or for SOAK (30m)
+	cd e2e && E2E_CHURN=1000000 E2E_CHURN_PROCESSES=20000 go test -count=1 -timeout 0 -v ./churn
+	cd e2e && E2E_STORM=1m go test -count=1 -timeout 0 -v -run '^TestAStorm' ./process
 	cd e2e && E2E_SOAK=$(or $(SOAK),0) go test -count=1 -timeout 0 -v -run '^TestRandomLivesOfANode$$' ./model
 
 .PHONY: bench

@@ -24,10 +24,12 @@ func cniError(err error) error {
 		return err
 	case errors.Is(err, store.ErrLocked):
 		return ipam.Errorf(ipam.CodeTryAgain, "%w", err)
+	case errors.Is(err, store.ErrNotRegular):
+		return ipam.Errorf(ipam.CodeDamaged, "%w: remove it", err)
 	case errors.Is(err, store.ErrDamaged):
-		return ipam.Errorf(ipam.CodeDamaged, "%w; nothing was changed: run `bolt-local repair`, or reboot the node", err)
+		return ipam.Errorf(ipam.CodeDamaged, "%w; nothing was changed: run `bolt-local repair`", err)
 	case errors.Is(err, store.ErrLost):
-		return ipam.Errorf(ipam.CodeDamaged, "%w; run `bolt-local repair` to see what is missing, then `bolt-local repair --accept`, or reboot the node", err)
+		return ipam.Errorf(ipam.CodeDamaged, "%w; run `bolt-local repair` to see what is left, then `bolt-local repair --accept`, or reboot the node", err)
 	case errors.Is(err, store.ErrNoCheckpoint), errors.Is(err, store.ErrBackup) && !errors.Is(err, store.ErrFormat):
 		return ipam.Errorf(ipam.CodeIO, "%w", err)
 	case errors.Is(err, store.ErrFormat), errors.Is(err, engine.ErrPhase):

@@ -46,6 +46,25 @@ func (s State) heal(call engine.Call) store.Heal {
 	return h
 }
 
+// gone is for a DEL where there is no checkpoint: that a tombstone of this boot
+// stands tells that there was one, and that a repair may bring back what this
+// DEL is to free.
+func (s State) gone(call engine.Call) error {
+	if call.OldPath == "" || s.Store.Exists() || s.Store.BootID() == "" {
+		return nil
+	}
+	c, err := hostlocal.At(call.OldPath).Look()
+	if err != nil || c.Shut == nil || c.Shut.DataDir != s.Store.Dir() || c.Shut.BootID != s.Store.BootID() || s.Store.Lost() != nil {
+		return nil
+	}
+	return s.lostBy(call.OldPath)
+}
+
+// lostBy tells what a tombstone says of a checkpoint that is gone.
+func (s State) lostBy(path string) error {
+	return fmt.Errorf("%w: %s says that this boot has allocations in %s, which is gone", store.ErrLost, path, s.Store.Path())
+}
+
 // whole refuses a call that needs what was lost with a damaged checkpoint. A
 // network of which nothing is stored may come anew from a complete older form.
 func (s State) whole(tx *store.Tx, call engine.Call) error {

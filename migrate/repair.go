@@ -1,7 +1,6 @@
 package migrate
 
 import (
-	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -36,6 +35,7 @@ func (s State) witnessed(r store.Repair, cacheDirs []string) store.Repair {
 	for _, path := range slices.Sorted(maps.Keys(notices)) {
 		r.Boots = append(r.Boots, notices[path].BootID)
 	}
+	r.Changed = engine.Changed
 	r.Witnesses = func(migrations map[string][]byte) ([]store.Witness, error) {
 		return s.witnesses(migrations, notices, cacheDirs), nil
 	}
@@ -50,7 +50,7 @@ func (s State) Lost() error {
 	}
 	for path, n := range s.notices() {
 		if n.BootID == s.Store.BootID() && n.BootID != "" {
-			return cniError(fmt.Errorf("%w: %s names it in this boot", store.ErrLost, path))
+			return cniError(s.lostBy(path))
 		}
 	}
 	return nil

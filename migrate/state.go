@@ -50,6 +50,9 @@ func (s State) Ready(network string, fn func(ipam.Reader) error) error {
 	s.Deadline = s.deadline()
 	call := s.call(network)
 	call.Grants = call.OldPath != ""
+	if err := s.Store.Writable(); err != nil { // a link would pass for damage
+		return cniError(err)
+	}
 	err := s.Store.ReadWhole(func(tx *store.Tx) error {
 		if err := s.whole(tx, call); err != nil {
 			return err
@@ -64,9 +67,6 @@ func (s State) Ready(network string, fn func(ipam.Reader) error) error {
 
 // writable asks the kernel alone.
 func (s State) writable(oldPath string) error {
-	if err := s.Store.Writable(); err != nil {
-		return err
-	}
 	if oldPath == "" || !isDir(oldPath) {
 		return nil
 	}
@@ -91,6 +91,11 @@ func (s State) Update(verb ipam.Verb, network string, fn func(ipam.Tx) error) er
 	}
 	if call.Grants {
 		if err := s.admitFirst(network); err != nil {
+			return cniError(err)
+		}
+	}
+	if call.Frees {
+		if err := s.gone(call); err != nil {
 			return cniError(err)
 		}
 	}

@@ -20,8 +20,8 @@ func (s *Store) inspectFile(write, whole bool) (pages.Meta, error) {
 		flag = os.O_RDWR
 	}
 	f, err := openRegular(s.Path(), flag)
-	if errors.Is(err, errNotRegular) {
-		return pages.Meta{}, fmt.Errorf("%w: %s is %w", ErrDamaged, s.Path(), errNotRegular)
+	if errors.Is(err, ErrNotRegular) {
+		return pages.Meta{}, fmt.Errorf("%w: %s is %w", ErrDamaged, s.Path(), ErrNotRegular)
 	}
 	if err != nil {
 		return pages.Meta{}, err

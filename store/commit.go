@@ -38,6 +38,11 @@ func (s *Store) commit(db *bolt.DB, t *Tx, op Op, j journalState) error {
 		return err
 	}
 	id, inUse := uint64(t.bolt.ID()), t.bolt.Size()
+	line := journalEntry{Verb: op.Verb, Changes: t.changes}
+	if !j.goesOn(t.journalHeader(), id, inUse) {
+		line.Verb = verbSnapshot // of everything, through which bbolt will go
+		t.pages.scan()
+	}
 	failpoint.Hit("store.before-commit")
 	s.beats.stopped.Store(true)
 	err = s.commitBolt(t.bolt)
@@ -48,7 +53,7 @@ func (s *Store) commit(db *bolt.DB, t *Tx, op Op, j journalState) error {
 	}
 	failpoint.Hit("store.after-commit")
 	s.dropUndo(t)
-	s.tellJournal(db, t, op, j, id, inUse)
+	s.tellJournal(db, t, line, id)
 	failpoint.Hit("store.after-journal")
 	w := witness{BootID: t.epochs.newestBoot, Checkpoint: t.format.ID, Tx: id}
 	if err := writeWitness(s.file(LockFile), w); err != nil {
@@ -58,19 +63,25 @@ func (s *Store) commit(db *bolt.DB, t *Tx, op Op, j journalState) error {
 	return nil
 }
 
-// tellJournal appends t's changes, or writes the journal anew where it is not
+// tellJournal appends t's changes, or writes the journal anew where that is not
 // this boot's, not whole, or too long. A journal that cannot be written is
 // removed rather than left behind the truth.
-func (s *Store) tellJournal(db *bolt.DB, t *Tx, op Op, j journalState, id uint64, inUse int64) {
-	header := journalHeader{Journal: journalFormat, BootID: t.epochs.newestBoot, Checkpoint: t.format.ID}
-	path := s.file(JournalFile)
-	var err error
-	if j.header == header && j.last+1 == id && j.size <= max(journalMinLimit, journalFactor*inUse) {
-		err = appendJournal(path, id, journalEntry{Verb: op.Verb, Changes: t.changes})
-	} else {
-		err = db.View(func(tx *bolt.Tx) error { return replaceJournal(s.dir, tx, header) })
+func (s *Store) tellJournal(db *bolt.DB, t *Tx, line journalEntry, id uint64) {
+	if line.Verb != verbSnapshot {
+		s.toldAnew(appendJournal(s.file(JournalFile), id, line))
+		return
 	}
-	s.toldAnew(err)
+	s.toldAnew(db.View(func(tx *bolt.Tx) error { return replaceJournal(s.dir, tx, t.journalHeader()) }))
+}
+
+func (t *Tx) journalHeader() journalHeader {
+	return journalHeader{Journal: journalFormat, BootID: t.epochs.newestBoot, Checkpoint: t.format.ID}
+}
+
+// goesOn tells whether transaction id may be added to a journal. inUse is the
+// size of the checkpoint in bytes.
+func (j journalState) goesOn(header journalHeader, id uint64, inUse int64) bool {
+	return j.header == header && j.last+1 == id && j.size <= max(journalMinLimit, journalFactor*inUse)
 }
 
 // toldAnew is for a journal whose writing ended with err: one that is behind the

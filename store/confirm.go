@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
+	bolt "go.etcd.io/bbolt"
 	"golang.org/x/sys/unix"
 
 	"github.com/bolt-local/bolt-local/store/pages"
@@ -15,12 +17,41 @@ import (
 // has left in the page cache. bbolt takes what it reads for synced, and the next
 // commit writes over pages of the transaction before: after a power cut there
 // would be neither. The witness is written after the last sync, so where it names
-// this transaction there is nothing to do.
-func (s *Store) confirm(f *os.File, t *Tx, m pages.Meta) error {
+// this transaction there is nothing to do. Else the journal and the witness are
+// told of it as well: what a call answers from it, or builds on it, they have to
+// vouch for. It returns what the journal says then, j where it is as before.
+func (s *Store) confirm(db boltFile, t *Tx, m pages.Meta, j journalState) (journalState, error) {
 	w, known, err := readWitness(s.file(LockFile))
 	if err == nil && known && w.Checkpoint == t.format.ID && w.Tx == m.Tx {
-		return nil
+		return j, nil
 	}
+	if err := s.syncAgain(db.file, m); err != nil {
+		return j, err
+	}
+	if s.isUndone(t) {
+		return j, nil // the next commit, which is due, takes it back
+	}
+	t.pages.scan()
+	s.toldAnew(db.View(func(tx *bolt.Tx) error { return replaceJournal(s.dir, tx, t.journalHeader()) }))
+	w = witness{BootID: t.epochs.newestBoot, Checkpoint: t.format.ID, Tx: m.Tx}
+	if err := writeWitness(s.file(LockFile), w); err != nil {
+		s.opts.Warn(fmt.Sprintf("%s is behind: %v", s.file(LockFile), err))
+	}
+	j, _, err = readJournalState(s.file(JournalFile))
+	if err != nil {
+		j = journalState{} // the commit writes it anew
+	}
+	return j, nil
+}
+
+// isUndone tells whether the file's last commit has failed for its caller.
+func (s *Store) isUndone(t *Tx) bool {
+	entries, err := s.readUndo()
+	return err == nil && slices.ContainsFunc(entries, func(e undoEntry) bool { return e.Commit == t.commit })
+}
+
+func (s *Store) syncAgain(f *os.File, m pages.Meta) error {
+	var err error
 	if err = rewriteMetas(f, m); err == nil {
 		err = os.NewSyscallError("fdatasync", unix.Fdatasync(int(f.Fd())))
 	}

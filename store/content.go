@@ -148,6 +148,19 @@ func (c *content) newest() (n uint64, boot string) {
 	return n, boot
 }
 
+// migration is the document of a network, nil where there is none that can be
+// read.
+func (c *content) migration(network string) []byte {
+	if c == nil {
+		return nil
+	}
+	doc, err := unseal(network, keyMigration, c.get([]string{bucketNetworks, network}, keyMigration))
+	if err != nil {
+		return nil
+	}
+	return doc
+}
+
 // knowsBoot tells whether a boot has a number.
 func (c *content) knowsBoot(bootID string) bool {
 	b := c.at(bucketMeta, bucketEpochs)

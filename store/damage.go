@@ -16,7 +16,7 @@ type Source string
 
 // The sources, as they stand on disk and in `status`.
 const (
-	SourceJournal Source = "journal"  // of this boot, and complete
+	SourceJournal Source = "journal"  // with all that its boot was told
 	SourceOldForm Source = "old-form" // of one network
 	SourceNewBoot Source = "new-boot" // nothing in the damaged file was alive
 	SourceRepair  Source = "repair"   // all that was left, by hand
@@ -199,7 +199,7 @@ func (t *Tx) lossOf(network string) (Loss, bool) {
 		err = json.Unmarshal(doc, &l)
 	}
 	if err != nil { // what was lost cannot be told, and not in which boot
-		return Loss{Epoch: t.epoch, Reason: "what is stored about it cannot be read"}, true
+		return Loss{Reason: "what is stored about it cannot be read"}, true
 	}
 	return l, l.Epoch == t.epoch
 }

@@ -4,11 +4,20 @@
 //
 // # Files
 //
-//	<dataDir>/checkpoint.db         the checkpoint
-//	<dataDir>/lock                  the lock; its content is the witness
-//	<dataDir>/journal               what this boot was told, a line per transaction
-//	<dataDir>/undo                  what takes back a commit that failed; only after one
-//	<dataDir>/deferred/             made with the checkpoint, for DELs that cannot be written
+//	<dataDir>/checkpoint.db             the checkpoint
+//	<dataDir>/lock                      the lock; its content is the witness
+//	<dataDir>/journal                   what this boot was told, a line per transaction
+//	<dataDir>/undo                      what takes back a commit that failed; only after one
+//	<dataDir>/suspect                   empty; only after a call that made no progress
+//	<dataDir>/deferred/<name>           a DEL that could not be written; the name has its attachment
+//	<dataDir>/checkpoint.db.damaged-*   one that was damaged and replaced
+//	<dataDir>/checkpoint.db.replaced-*  one that was sound and replaced, by Restore or Repair
+//	<dataDir>/journal.damaged-*         the journal of a damaged one, where it may tell of more
+//	<dataDir>/.checkpoint.db.new        a checkpoint while it is written
+//	<dataDir>/.journal.new              a journal while it is written
+//
+// Calls go by the first six. The kept files are read by Repair alone, and
+// removed by nobody; * is the time in UTC.
 //
 // # Bucket tree, schema 1
 //
@@ -17,11 +26,16 @@
 //	meta/epochs                     boot id -> epoch number, 8 bytes big endian
 //	meta/stamp/1                    id of the last transaction that maintained schema 1, 8 bytes big endian
 //	meta/unnumbered                 <network>\0<address> of every record with epoch 0
+//	meta/damage                     number -> CRC-32C, then JSON: Damage
+//	meta/lost                       CRC-32C, then JSON: Loss, of all networks that are not stored
+//	meta/accepted                   number of the epoch in which nothing counts as lost, 8 bytes big endian
 //	networks/<network>/allocations  <address> -> record (see package record)
 //	networks/<network>/attachments  <container id>\0<ifname>\0<address> -> nothing
 //	networks/<network>/cursors      <range set> -> <address>, the last one given
 //	networks/<network>/ranges       CRC-32C, then JSON: range sets of the last ADD
 //	networks/<network>/migration    CRC-32C, then JSON: where the network's migration stands (package migrate)
+//	networks/<network>/lost         CRC-32C, then JSON: Loss
+//	networks/<network>/deferred     name of a file in deferred/ -> <inode>:<change time in ns> of the one that was carried out
 //
 // An address is 16 bytes, IPv4 mapped into IPv6, so that keys sort as
 // addresses do.
@@ -36,5 +50,9 @@
 //   - Whoever opens the checkpoint holds the lock, readers too: shared holders
 //     would starve a writer.
 //   - A commit is fsynced before it is answered. A failed sync is final.
+//   - A call that may write neither answers from nor builds on a transaction that the
+//     witness does not name: it first makes that durable, and tells journal and witness.
 //   - The checkpoint is created whole: an empty or short file is damage, never new.
+//   - Another checkpoint in its place has another id, and names the one before. The
+//     one before is kept.
 package store

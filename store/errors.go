@@ -14,6 +14,10 @@ var (
 	// by another program.
 	ErrDamaged = errors.New("the checkpoint is damaged")
 
+	// ErrNotRegular: a link, a pipe, a device or a directory stands in the place of
+	// one of our files.
+	ErrNotRegular = errors.New("not a regular file")
+
 	// ErrLost: a damaged checkpoint had allocations of this boot that are missing
 	// now. See Loss.
 	ErrLost = errors.New("allocations were lost with a damaged checkpoint")

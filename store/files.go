@@ -8,10 +8,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// errNotRegular: a link, a pipe, a device or a directory stands in the place of
-// one of our files.
-var errNotRegular = errors.New("not a regular file")
-
 // openRegular opens a regular file and nothing else, without waiting: a pipe in
 // its place must not hang a call that holds the lock. A file that is made has
 // mode 0600 whatever the umask.
@@ -38,5 +34,5 @@ func openRegular(path string, flag int) (*os.File, error) {
 }
 
 func notRegular(path string) error {
-	return fmt.Errorf("%s is %w: remove it", path, errNotRegular)
+	return fmt.Errorf("%s is %w: remove it", path, ErrNotRegular)
 }

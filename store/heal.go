@@ -46,7 +46,7 @@ func (s *Store) Heal(h Heal) error {
 	}
 	defer l.Unlock()
 	problem := s.examine(bootID, h.Deadline)
-	if !errors.Is(problem, ErrDamaged) || errors.Is(problem, errNotRegular) {
+	if !errors.Is(problem, ErrDamaged) || errors.Is(problem, ErrNotRegular) {
 		return problem
 	}
 	c, from, err := s.complete(bootID, h, problem)
@@ -57,7 +57,7 @@ func (s *Store) Heal(h Heal) error {
 	if from == SourceOldForm {
 		d.Network = h.Network
 	}
-	kept, err := s.replace(bootID, c, d)
+	kept, err := s.replace(bootID, c, d, damagedSuffix)
 	if err != nil {
 		return fmt.Errorf("%w; healing it: %w", problem, noSpace(err))
 	}
@@ -102,27 +102,28 @@ func (s *Store) complete(bootID string, h Heal, problem error) (*content, Source
 	if err == nil {
 		return r.content, SourceJournal, nil
 	}
-	boots := append(append(s.bootsOnFile(), h.Boots...), s.bootsInFile(bootID)...)
+	file, fileErr := salvage(s.Path(), "")
+	boots := append(s.bootsOnFile(), h.Boots...)
+	if fileErr == nil && file.content.knowsBoot(bootID) {
+		boots = append(boots, bootID) // lock and journal may be another's
+	}
+	migration := r.content.migration(h.Network)
+	if migration == nil {
+		migration = file.content.migration(h.Network)
+	}
 	switch {
 	// Another program may have written in this boot, and named it nowhere.
 	case !errors.Is(problem, errForeign) && bootID != "" && len(boots) > 0 && !slices.Contains(boots, bootID) && !slices.Contains(boots, ""):
 		return newContent(), SourceNewBoot, nil
-	case h.Complete != nil && h.Complete(r.migration(h.Network)):
+	case h.Complete != nil && h.Complete(migration):
 		c := newContent()
-		l := Loss{Epoch: c.beginEpoch(bootID), Reason: "a damaged checkpoint had it, and nothing that was left has all of it"}
+		l := Loss{Epoch: c.beginEpoch(bootID), Reason: "a damaged checkpoint may have had it, and nothing that was left has all of that"}
 		return c, SourceOldForm, c.lose("", l)
 	}
-	return nil, "", errors.Join(err, h.Unseen)
-}
-
-// bootsInFile is bootID where the damaged file has written of it: lock and
-// journal may be another's.
-func (s *Store) bootsInFile(bootID string) []string {
-	file, err := salvage(s.Path(), "")
-	if err != nil || !file.content.knowsBoot(bootID) {
-		return nil
+	if h.Unseen != nil {
+		err = fmt.Errorf("%w; %w", err, h.Unseen)
 	}
-	return []string{bootID}
+	return nil, "", err
 }
 
 // vouches returns why a journal does not have all that callers were told.
@@ -178,13 +179,15 @@ func lastTx(path string) (tx uint64, readable bool) {
 	return pages.LastTx(f)
 }
 
-// replace puts a checkpoint with c in the place of the damaged one, and returns
-// the name that this has now.
-func (s *Store) replace(bootID string, c *content, d Damage) (kept string, err error) {
-	what := ".damaged-"
-	if d.From == SourceBackup {
-		what = ".replaced-"
-	}
+// What is put behind the name of a file that is replaced, before the time.
+const (
+	damagedSuffix  = ".damaged-"
+	replacedSuffix = ".replaced-" // it was sound
+)
+
+// replace puts a checkpoint with c in the place of the one that is there, and
+// returns the name that this has now.
+func (s *Store) replace(bootID string, c *content, d Damage, what string) (kept string, err error) {
 	now := time.Now()
 	if kept, err = s.freeName(CheckpointFile, what, now); err != nil {
 		return "", err

@@ -31,6 +31,9 @@ type Repair struct {
 	// Witnesses tells what is known beside the store's own files. migrations are
 	// the documents of the networks, as far as they can be read.
 	Witnesses func(migrations map[string][]byte) ([]Witness, error)
+	// Changed returns a network's document for allocations that are not those of
+	// its older form, so that the next call brings both together.
+	Changed func(migration []byte) []byte
 }
 
 // Witness is what something beside the checkpoint knows of a network.
@@ -98,7 +101,7 @@ func (s *Store) repairLocked(r Repair) (Report, error) {
 			return left, err
 		}
 		problem = left.Problem
-	case !errors.Is(problem, ErrDamaged), errors.Is(problem, errNotRegular):
+	case !errors.Is(problem, ErrDamaged), errors.Is(problem, ErrNotRegular):
 		return Report{}, problem
 	}
 	b := rebuild{store: s, repair: r, bootID: bootID, report: Report{Problem: problem}}
@@ -106,7 +109,11 @@ func (s *Store) repairLocked(r Repair) (Report, error) {
 	if err != nil || r.DryRun || b.unchanged(c) {
 		return b.report, err
 	}
-	b.report.Kept, err = s.replace(bootID, c, Damage{Problem: problem.Error(), From: SourceRepair})
+	suffix := damagedSuffix
+	if errors.Is(problem, ErrLost) {
+		suffix = replacedSuffix
+	}
+	b.report.Kept, err = s.replace(bootID, c, Damage{Problem: problem.Error(), From: SourceRepair}, suffix)
 	if err != nil {
 		return b.report, fmt.Errorf("repairing %s: %w", s.Path(), noSpace(err))
 	}
@@ -217,31 +224,77 @@ func (b *rebuild) run() (*content, error) {
 			return nil, err
 		}
 	}
-	var claims []claim
-	for i, src := range b.sources {
-		all := src.content.claims(src.name, b.bootID, b.repair.Alive)
-		claims = append(claims, slices.DeleteFunc(all, func(c claim) bool { return i > 0 && b.known(c.network) })...)
-	}
 	for _, w := range b.witnesses {
-		ranges := c.ranges(w.Network)
-		for _, a := range w.Allocations {
-			if b.known(w.Network) {
-				continue
-			}
-			if !w.Ranged || ranges == nil || inRanges(ranges, a.Addr) {
-				claims = append(claims, claim{w.Network, a, w.Name})
-			}
-		}
 		b.adopt(c, w)
 	}
-	claims = append(claims, slices.DeleteFunc(b.scraps(claims), func(c claim) bool { return b.known(c.network) })...)
-	b.report.Allocations = settle(claims, b.repair.Alive)
+	b.report.Allocations = settle(b.claims(c), b.repair.Alive)
 	for _, v := range b.report.Allocations {
 		if err := c.putAllocation(v.Network, v.Allocation); err != nil {
 			return nil, err
 		}
 	}
+	for name := range c.at(bucketNetworks).each() {
+		if !b.known(name) {
+			c.changed(name, b.repair.Changed)
+		}
+	}
 	return c, b.losses(c)
+}
+
+// claims are those of all sources and witnesses, the best first. Of what is
+// known, or has a complete witness, nobody else is asked.
+func (b *rebuild) claims(c *content) []claim {
+	var claims []claim
+	add := func(all []claim) {
+		claims = append(claims, slices.DeleteFunc(all, func(c claim) bool {
+			named, complete := b.completeWitness(c)
+			return b.known(c.network) || complete && !named
+		})...)
+	}
+	for i, src := range b.sources {
+		all := src.content.claims(src.name, b.bootID, b.repair.Alive)
+		if i == 0 && errors.Is(b.report.Problem, ErrLost) {
+			claims = all // it is sound
+			continue
+		}
+		add(all)
+	}
+	for _, w := range b.witnesses {
+		ranges := c.ranges(w.Network)
+		var all []claim
+		for _, a := range w.Allocations {
+			if !w.Ranged || ranges == nil || inRanges(ranges, a.Addr) {
+				all = append(all, claim{w.Network, a, w.Name})
+			}
+		}
+		add(all)
+	}
+	add(b.scraps(claims))
+	return claims
+}
+
+// completeWitness tells whether a witness has all of a claim's network, and
+// whether it names one of the claim's holders.
+func (b *rebuild) completeWitness(c claim) (named, complete bool) {
+	for _, w := range b.witnesses {
+		if w.Network != c.network || !w.Complete {
+			continue
+		}
+		complete = true
+		for _, a := range w.Allocations {
+			named = named || a.Addr == c.alloc.Addr && slices.ContainsFunc(c.alloc.Holders, func(h record.Holder) bool {
+				return h.ContainerID == a.Holders[0].ContainerID
+			})
+		}
+	}
+	return named, complete
+}
+
+// changed stores what change makes of a network's document.
+func (c *content) changed(network string, change func([]byte) []byte) {
+	if doc := c.migration(network); doc != nil && change != nil {
+		c.put([]string{bucketNetworks, network}, keyMigration, sealed(network, keyMigration, change(doc)))
+	}
 }
 
 // known tells whether a sound checkpoint has everything of a network, so that
@@ -265,11 +318,10 @@ func (b *rebuild) read() error {
 	if err != nil && !missing(err) {
 		return fmt.Errorf("reading %s: %w", s.Path(), err)
 	}
-	file.inPlace = true
 	if errors.Is(b.report.Problem, ErrLost) {
 		file.name = "the checkpoint"
 	}
-	fromJournal := source{name: "the journal", content: journal.content, whole: journalErr == nil, inPlace: true}
+	fromJournal := source{name: "the journal", content: journal.content, whole: journalErr == nil}
 	if fromJournal.content == nil {
 		fromJournal.content = newContent()
 	}
@@ -298,9 +350,8 @@ func (b *rebuild) read() error {
 	return nil
 }
 
-// dropAliens leaves out the file in the checkpoint's place, or the journal, where
-// it is another node's or another data directory's: it knows nothing of this
-// boot, and the others do not know it.
+// dropAliens leaves out what is another node's or another data directory's: it
+// knows nothing of this boot while others do, and these do not know it.
 func (b *rebuild) dropAliens(journal replay) {
 	w, known, err := readWitness(b.store.file(LockFile))
 	ids := map[string]bool{}
@@ -310,11 +361,12 @@ func (b *rebuild) dropAliens(journal replay) {
 	if journal.header.BootID == b.bootID {
 		ids[journal.header.Checkpoint] = true
 	}
-	if len(ids) == 0 {
+	others := b.repair.names(b.bootID) || slices.ContainsFunc(b.sources, func(s source) bool { return s.content.knowsBoot(b.bootID) })
+	if len(ids) == 0 && !others {
 		return // nobody can tell
 	}
 	for i, src := range b.sources {
-		if !src.inPlace || src.content.knowsBoot(b.bootID) {
+		if src.given || src.content.knowsBoot(b.bootID) {
 			continue
 		}
 		if f, err := parseFormat(src.content.get([]string{bucketMeta}, keyFormat)); err == nil && !ids[f.ID] && !ids[f.Replaces] {

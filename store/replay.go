@@ -126,15 +126,3 @@ func readLine(b *bufio.Reader) ([]byte, error) {
 		return line, err
 	}
 }
-
-// migration is the last document of a network, nil where there is none.
-func (r replay) migration(network string) []byte {
-	if r.content == nil {
-		return nil
-	}
-	doc, err := unseal(network, keyMigration, r.content.get([]string{bucketNetworks, network}, keyMigration))
-	if err != nil {
-		return nil
-	}
-	return doc
-}

@@ -15,7 +15,7 @@ import (
 // with the backup as one more source. r.Accept and r.DryRun are as for Repair.
 //
 // The error wraps ErrFormat for a backup that only a newer version may write,
-// and ErrDamaged for one that is not whole.
+// and ErrBackup for one that is not whole.
 func (s *Store) Restore(r Repair) (Report, error) {
 	bootID := s.opts.BootID()
 	backup, err := s.readFile(r.Backup, "the backup", r.Deadline)
@@ -35,7 +35,7 @@ func (s *Store) Restore(r Repair) (Report, error) {
 		return Report{}, err
 	}
 	current, sound, err := s.current(bootID, r.Deadline)
-	if errors.Is(err, ErrDamaged) && !errors.Is(err, errNotRegular) {
+	if errors.Is(err, ErrDamaged) && !errors.Is(err, ErrNotRegular) {
 		_ = l.Unlock()
 		return s.Repair(r)
 	}
@@ -48,7 +48,7 @@ func (s *Store) Restore(r Repair) (Report, error) {
 	if err != nil || r.DryRun || sound && !m.changed {
 		return m.report, err
 	}
-	m.report.Kept, err = s.replace(bootID, c, Damage{From: SourceBackup})
+	m.report.Kept, err = s.replace(bootID, c, Damage{From: SourceBackup}, replacedSuffix)
 	if err != nil {
 		return m.report, fmt.Errorf("restoring %s: %w", s.Path(), noSpace(err))
 	}
@@ -175,6 +175,7 @@ func (m *reconciling) claim(current *content, cl claim) error {
 	v := Vouched{Network: cl.network, Allocation: now, Sources: []string{cl.source}}
 	m.report.Allocations = append(m.report.Allocations, v)
 	m.changed = true
+	current.changed(cl.network, m.repair.Changed)
 	return current.replaceAllocation(cl.network, now)
 }
 

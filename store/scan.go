@@ -44,6 +44,7 @@ func scan(f *os.File, m pages.Meta) error {
 type scanner struct {
 	network   []byte
 	allocated []addrBytes
+	records   [][]byte // of each of them
 	attached  []addrBytes
 	err       error // the first that is wrong with the content
 }
@@ -70,13 +71,19 @@ func (s *scanner) visit(path [][]byte, key, value []byte) error {
 		if !record.Sound(string(s.network), addr, value) {
 			s.damaged(fmt.Errorf("the record of %s has a wrong checksum", addr))
 		}
-		s.allocated = append(s.allocated, addrBytes(key))
+		s.allocated, s.records = append(s.allocated, addrBytes(key)), append(s.records, value)
 	case bucketAttachments:
-		if len(key) < addrLen {
-			s.damaged(fmt.Errorf("the attachment key %q is none", key))
+		att, addr, err := parseAttachmentKey(key)
+		if err != nil {
+			s.damaged(err)
 			return nil
 		}
-		s.attached = append(s.attached, addrBytes(key[len(key)-addrLen:]))
+		s.attached = append(s.attached, addr.As16())
+		// An address without a record is told at the end of the network.
+		if i, ok := slices.BinarySearchFunc(s.allocated, addrBytes(addr.As16()), addrBytes.compare); ok &&
+			!record.Names(string(s.network), addr, s.records[i], att) {
+			s.damaged(fmt.Errorf("container %s, ifname %s lists %s, which it does not hold", att.ContainerID, att.IfName, addr))
+		}
 	}
 	return nil
 }
@@ -88,7 +95,7 @@ func (s *scanner) endNetwork() {
 	if !slices.Equal(s.allocated, attached) {
 		s.damaged(fmt.Errorf("%d addresses are allocated, and %d are attached", len(s.allocated), len(attached)))
 	}
-	s.allocated, s.attached = s.allocated[:0], s.attached[:0]
+	s.allocated, s.records, s.attached = s.allocated[:0], s.records[:0], s.attached[:0]
 }
 
 func (s *scanner) damaged(err error) {

@@ -29,8 +29,8 @@ type source struct {
 	names map[string]bool
 	// whole: nothing of it is missing.
 	whole bool
-	// inPlace: it is the file in the checkpoint's place, or the journal.
-	inPlace bool
+	// given by a person, who knows whose it is.
+	given bool
 }
 
 type scrap struct {
@@ -99,7 +99,7 @@ func (s *Store) readFile(path, name string, deadline time.Time) (source, error) 
 	if err != nil {
 		return source{}, unusable(path, err)
 	}
-	src := source{name: name, whole: true}
+	src := source{name: name, whole: true, given: true}
 	err = s.viewBolt(path, deadline, func(_ *os.File, tx *bolt.Tx) error {
 		t, err := s.begin(tx, nil, "") // all of it was looked at
 		if err == nil {

@@ -124,13 +124,13 @@ func (s *Store) transact(db boltFile, op Op, bootID string, p pages.Meta, fn fun
 		if err != nil {
 			return err
 		}
-		if err := s.confirm(db.file, t, p); err != nil {
-			return err
-		}
 		if op.Precheck != nil {
 			if err := op.Precheck(t); err != nil {
 				return err
 			}
+		}
+		if journal, err = s.confirm(db, t, p, journal); err != nil {
+			return err
 		}
 		if op.Creates { // only now: a refusal leaves every byte as it was
 			if err := makeRoom(db.file, p); err != nil {

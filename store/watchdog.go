@@ -79,7 +79,7 @@ func (w *watchdog) look() {
 		return
 	}
 	w.store.suspect()
-	w.store.opts.Stuck(fmt.Errorf("%w: %s: it was given up before any change; `bolt-local migrate verify` looks at all of it, and so does the next call", ErrStuck, w.store.Path()))
+	w.store.opts.Stuck(fmt.Errorf("%w: %s: the checkpoint was not changed; `bolt-local migrate verify` looks at all of it, and so does the next call", ErrStuck, w.store.Path()))
 }
 
 // stacks is what all stacks have together, in bytes.

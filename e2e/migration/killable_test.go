@@ -51,6 +51,26 @@ var killables = []killable{
 	{"the step back to switch", inContract, switched, "ADD", "dead", false},
 	{"the step back to expand", reached(switched), expand, "ADD", "dead", false},
 	{"the step back to legacy", reached(expand), legacy, "ADD", "dead", false},
+	{"ADD in switch on a damaged checkpoint", spoiled(reached(switched)), switched, "ADD", "dead", false},
+	{"ADD in contract on a damaged checkpoint", spoiled(inContract), contract, "ADD", "dead", false},
+	{"DEL in contract on a damaged checkpoint", spoiled(inContract), contract, "DEL", "web", false},
+}
+
+// spoiled zeroes a page of the checkpoint: the next call heals it from the
+// journal.
+func spoiled(prepare func(*testing.T, network) held) func(*testing.T, network) held {
+	return func(t *testing.T, n network) held {
+		t.Helper()
+		pods := prepare(t, n)
+		f, err := os.OpenFile(filepath.Join(n.dataDir, "checkpoint.db"), os.O_WRONLY, 0)
+		if err == nil {
+			_, err = f.WriteAt(make([]byte, os.Getpagesize()), 0)
+		}
+		if err := errors.Join(err, f.Close()); err != nil {
+			t.Fatal(err)
+		}
+		return pods
+	}
 }
 
 func nothing(*testing.T, network) held { return held{} }

@@ -45,6 +45,9 @@ var killPoints = []string{
 	"store.after-witness",
 	"store.before-commit",
 	"store.created",
+	"store.journal-replaced",
+	"store.kept",
+	"store.replaced",
 }
 
 func (k killable) plugin(t *testing.T, n network, env ...string) plugin {

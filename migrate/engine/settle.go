@@ -111,6 +111,21 @@ func OldPath(doc []byte) string {
 	return p.OldPath
 }
 
+// Changed returns the document of a network whose allocations are not those of
+// its old form any more: the next call takes the old form for replaced, and
+// brings both together.
+func Changed(doc []byte) []byte {
+	p, err := decodeProgress(doc)
+	if err != nil || !p.Phase.mirrored() {
+		return doc
+	}
+	p.Place, p.Stamp = "", ""
+	if changed, err := p.encode(); err == nil {
+		return changed
+	}
+	return doc
+}
+
 // Shut returns the document of a network whose old form, at path, is shut.
 func Shut(path string) []byte {
 	doc, err := Progress{Phase: Contract, OldPath: path}.encode()

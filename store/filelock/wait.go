@@ -51,7 +51,7 @@ func wait(l *flock.Flock, bound time.Duration) error {
 		case got <- err:
 		case <-giveUp:
 			if err == nil {
-				_ = l.Unlock()
+				_ = (&Lock{l}).Unlock()
 			}
 			abandoned.add(l.Path(), -1)
 		}

@@ -6,100 +6,130 @@ import (
 )
 
 // Descend checks the pages that bbolt reads when it seeks key in the bucket at
-// path, from the outermost name, and those beside them that it merges with
-// theirs when key is deleted: for files in which Scan would take too long. It
-// costs microseconds whatever the size of the file. A key or bucket that is not
+// path, outermost name first, and those beside them that it merges with theirs
+// when key is deleted. It is for files that are too big to scan at each call:
+// it costs microseconds whatever their size. A key or a bucket that is not
 // there is no error.
 //
-// What it finds sound bbolt can seek, put and delete: with a branch page that
-// leads back to itself bbolt overflows its stack, from which no process
-// recovers. It says nothing of other pages, such as those that a cursor reaches
-// from there, nor of what the list of free pages should not have.
+// If they are sound, bbolt can get, put or delete key: in a branch page that
+// leads back to itself it overflows its stack, from which no process recovers,
+// and by a wrong count of overflow pages it frees those of others. Of other
+// pages it says nothing, such as those to which a cursor goes on from there.
 func Descend(data []byte, m Meta, path [][]byte, key []byte) error {
 	if err := m.within(data); err != nil {
 		return err
 	}
-	f := file{data: data, pageSize: uint64(m.PageSize), end: m.HighWater}
-	root := m.Root
-	for _, name := range path {
-		p, i, found, err := f.seek(root, name)
-		if err != nil || !found {
-			return err
-		}
-		flags, at := p.leafElement(i)
-		if flags != flagBucket {
-			return nil
-		}
-		b, ok := parseBucket(p.value(at), p.id)
-		if !ok || b.root == 0 && !b.inline.whole(f.pageSize) {
-			return damaged("page %d: what it has for bucket %q is none", p.id, name)
-		}
-		if b.root == 0 {
-			return nil // no page of its own is left to read
-		}
-		root = b.root
+	d := descent{
+		file: file{data: data, pageSize: uint64(m.PageSize), end: m.HighWater},
+		read: newPageSet(m.HighWater),
+		led:  newPageSet(m.HighWater),
 	}
-	_, _, _, err := f.seek(root, key)
+	if err := d.bucket(m.Root, path, key); err != nil {
+		return err
+	}
+	if err := d.ledOnce(); err != nil {
+		return err
+	}
+	_, err := readFreelist(bytes.NewReader(data), m, func(id uint64) error {
+		if d.read.has(id) {
+			return damaged("page %d is in use and free", id)
+		}
+		return nil
+	})
 	return err
 }
 
+// descent is the way from the root page to a key.
+type descent struct {
+	file
+	read     pageSet // pages that were read
+	led      pageSet // pages to which one of them leads
+	branches []page  // those of them that are branches
+}
+
+// bucket descends to key, or to the bucket that path begins with and from there.
+func (d *descent) bucket(root uint64, path [][]byte, key []byte) error {
+	if len(path) == 0 {
+		_, _, _, err := d.seek(root, key)
+		return err
+	}
+	p, i, found, err := d.seek(root, path[0])
+	if err != nil || !found {
+		return err
+	}
+	flags, at := p.leafElement(i)
+	if flags != flagBucket {
+		return nil
+	}
+	b, ok := parseBucket(p.value(at), p.id)
+	if !ok || b.root == 0 && !b.inline.whole(d.pageSize) {
+		return damaged("page %d: what it has for bucket %q is none", p.id, path[0])
+	}
+	if b.root == 0 {
+		return nil // no page is left to read
+	}
+	return d.bucket(b.root, path[1:], key)
+}
+
 // seek descends from root to the leaf where key is or would be, at element i.
-func (f *file) seek(root uint64, key []byte) (p page, i uint64, found bool, err error) {
-	p, err = f.wholePage(root, nil, nil)
+func (d *descent) seek(root uint64, key []byte) (p page, i uint64, found bool, err error) {
+	if p, err = d.page(root, nil, nil); err != nil {
+		return page{}, 0, false, err
+	}
+	d.led.add(root)
 	var above []byte // the first key to the right of p, nil at the right edge
-	for depth := 1; err == nil; depth++ {
-		i, found = p.search(key)
-		if p.leaf {
-			return p, i, found, nil
-		}
+	for depth := 1; !p.leaf; depth++ {
 		if depth == maxDepth {
-			return p, 0, false, damaged("page %d is a branch at level %d", p.id, depth)
+			return page{}, 0, false, damaged("page %d is a branch at level %d", p.id, depth)
 		}
-		if !found && i > 0 {
-			i--
+		if p, above, err = d.step(&p, key, above); err != nil {
+			return page{}, 0, false, err
 		}
-		beside := i + 1
-		if i > 0 {
-			beside = i - 1
-		}
-		var child, neighbour page
-		if neighbour, err = f.childOf(&p, beside, above); err != nil {
-			break
-		}
-		if child, err = f.childOf(&p, i, above); err != nil {
-			break
-		}
-		if child.leaf != neighbour.leaf {
-			return p, 0, false, damaged("page %d leads to branch and leaf", p.id)
-		}
-		if i+1 < p.count {
-			_, at := p.branchElement(i + 1)
-			above = p.key(at)
-		}
-		p = child
 	}
-	return page{}, 0, false, err
+	i, found = p.search(key)
+	return p, i, found, nil
 }
 
-// childOf returns the page to which element i of p leads, where the keys to the
-// right of p begin with above.
-func (f *file) childOf(p *page, i uint64, above []byte) (page, error) {
-	id, at := p.branchElement(i)
+// step goes from a branch one level down, and looks at the page beside. The keys
+// to the right of p begin with above, those to the right of the child with next.
+func (d *descent) step(p *page, key, above []byte) (child page, next []byte, err error) {
+	i, found := p.search(key)
+	if !found && i > 0 {
+		i--
+	}
+	beside := i + 1
+	if i > 0 {
+		beside = i - 1
+	}
+	neighbour, _, err := d.child(p, beside, above)
+	if err != nil {
+		return page{}, nil, err
+	}
+	child, next, err = d.child(p, i, above)
+	if err == nil && child.leaf != neighbour.leaf {
+		err = damaged("page %d leads to branch and leaf", p.id)
+	}
+	return child, next, err
+}
+
+// child returns the page to which element i of p leads.
+func (d *descent) child(p *page, i uint64, above []byte) (child page, next []byte, err error) {
 	if i+1 < p.count {
-		_, next := p.branchElement(i + 1)
-		above = p.key(next)
+		above = p.keyOf(i + 1)
 	}
-	return f.wholePage(id, p.key(at), above)
+	id, at := p.branchElement(i)
+	child, err = d.page(id, p.key(at), above)
+	return child, above, err
 }
 
-// wholePage returns a page that is sound in itself, begins with the key first
-// and ends before the key above, where these are not nil.
-func (f *file) wholePage(id uint64, first, above []byte) (page, error) {
-	p, err := f.page(id)
+// page returns a page that is sound in itself, begins with the key first and
+// ends before the key above, where these are not nil.
+func (d *descent) page(id uint64, first, above []byte) (page, error) {
+	p, err := d.file.page(id)
 	if err != nil {
 		return page{}, err
 	}
-	if !p.whole(f.pageSize) {
+	if !p.whole(d.pageSize) {
 		return page{}, damaged("page %d: an element is not in its place, or out of order", id)
 	}
 	if first != nil && !p.beginsWith(first) {
@@ -108,7 +138,35 @@ func (f *file) wholePage(id uint64, first, above []byte) (page, error) {
 	if above != nil && p.count > 0 && bytes.Compare(p.keyOf(p.count-1), above) >= 0 {
 		return page{}, damaged("page %d does not end before the one behind it", id)
 	}
+	for i := id; i < id+d.pages(&p); i++ {
+		if d.read.has(i) {
+			return page{}, damaged("page %d is used twice", i)
+		}
+		d.read.add(i)
+	}
+	if !p.leaf {
+		d.branches = append(d.branches, p)
+	}
 	return p, nil
+}
+
+// ledOnce checks that of the elements of all branches that were read one alone
+// leads to each page that was. If one more did, bbolt would make the page a
+// child of its own child as it merges.
+func (d *descent) ledOnce() error {
+	for _, p := range d.branches {
+		for i := range p.count {
+			child, _ := p.branchElement(i)
+			if child >= d.end || !d.read.has(child) {
+				continue
+			}
+			if d.led.has(child) {
+				return damaged("page %d is used twice", child)
+			}
+			d.led.add(child)
+		}
+	}
+	return nil
 }
 
 // keyOf is the key of element i of a whole page.

@@ -52,7 +52,21 @@ func freelist(r io.ReaderAt, m Meta, each func(id uint64) error) (uint64, error)
 	if count > room {
 		return 0, damaged("it has no room for %d ids", count)
 	}
+	// bbolt may have taken the pages from the list itself, after it had counted.
+	size := uint64(m.PageSize)
+	if pages != freelistPages(count, size) && pages != freelistPages(count+pages, size) {
+		return 0, damaged("it has %d pages for %d ids", pages, count)
+	}
 	return pages, freeIDs(r, m, at, count, each)
+}
+
+// freelistPages is how many pages bbolt takes for a list of count ids. The next
+// commit frees as many as the list says that it has.
+func freelistPages(count, pageSize uint64) uint64 {
+	if count >= longFreelist {
+		count++
+	}
+	return (headerLen+count*idLen)/pageSize + 1
 }
 
 // freeIDs calls each with the count ids that begin at byte at.

@@ -93,6 +93,11 @@ func TestReadMetaRefusesWhatBboltWouldTrust(t *testing.T) {
 		{"a freelist with another id", func(b []byte) []byte { b[list]++; return b }, "its header is that of page"},
 		{"a freelist of another type", func(b []byte) []byte { b[list+8] = typeLeaf; return b }, "of type 0x2"},
 		{"a freelist that never ends", func(b []byte) []byte { order.PutUint32(b[list+12:], 1<<31); return b }, "it goes on for"},
+		{"a freelist with a page too many", func(b []byte) []byte {
+			order.PutUint32(b[list+12:], 1)
+			setMeta(b, last, offHighWater, m.HighWater+1) // in case it is the last page
+			return b
+		}, "it has 2 pages for"},
 		{"a freelist with too many ids", func(b []byte) []byte { order.PutUint16(b[list+10:], 0xFFFE); return b }, "it has no room for 65534 ids"},
 		{"a long freelist with no ids", func(b []byte) []byte {
 			order.PutUint16(b[list+10:], 0xFFFF)

@@ -88,6 +88,18 @@ func Sound(network string, addr netip.Addr, value []byte) bool {
 	return len(value) >= headerLen && binary.BigEndian.Uint32(value[epochLen:]) == checksum(network, addr, value)
 }
 
+// Names tells whether the bytes of an allocation name an attachment as a holder.
+// It decodes them only where they may name it in another way than most do.
+func Names(network string, addr netip.Addr, value []byte, att Attachment) bool {
+	needle := append(append([]byte(`"containerID":"`), att.ContainerID...), `","ifname":"`...)
+	needle = append(append(needle, att.IfName...), '"')
+	if bytes.Contains(value, needle) {
+		return true
+	}
+	a, err := Decode(network, addr, value)
+	return err == nil && a.HeldBy(att)
+}
+
 // EpochOf reads the epoch number alone, without the checksum. It is 0 for a
 // value too short to have one.
 func EpochOf(value []byte) uint64 {
