@@ -74,7 +74,11 @@ func (s State) whole(tx *store.Tx, call engine.Call) error {
 	case err == nil, !call.Grants && (!call.Frees || n.Exists()):
 		return nil
 	case !n.Exists() && call.OldPath != "":
-		if c, lookErr := hostlocal.At(call.OldPath).Look(); lookErr == nil && engine.Complete(nil, c) {
+		c, lookErr := hostlocal.At(call.OldPath).Look()
+		if lookErr != nil {
+			return fmt.Errorf("host-local's directory: %w", lookErr)
+		}
+		if engine.Complete(nil, c) {
 			return nil
 		}
 	}

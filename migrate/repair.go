@@ -37,7 +37,7 @@ func (s State) witnessed(r store.Repair, cacheDirs []string) store.Repair {
 	}
 	r.Changed = engine.Changed
 	r.Witnesses = func(migrations map[string][]byte) ([]store.Witness, error) {
-		return s.witnesses(migrations, notices, cacheDirs), nil
+		return s.witnesses(migrations, notices, cacheDirs, r.Accept)
 	}
 	return r
 }
@@ -78,9 +78,10 @@ func (s State) notices() map[string]form.Notice {
 	return found
 }
 
-// witnesses asks each network's older form and the caches. A network of which
+// witnesses asks each network's older form and the caches. accepts goes on where
+// one of them cannot be read. A network of which
 // nothing but its tombstone is left is shut, as that says.
-func (s State) witnesses(migrations map[string][]byte, notices map[string]form.Notice, cacheDirs []string) []store.Witness {
+func (s State) witnesses(migrations map[string][]byte, notices map[string]form.Notice, cacheDirs []string, accepts bool) ([]store.Witness, error) {
 	docs := maps.Clone(migrations)
 	for path, n := range notices {
 		if docs[n.Network] == nil {
@@ -92,9 +93,13 @@ func (s State) witnesses(migrations map[string][]byte, notices map[string]form.N
 		doc := docs[network]
 		if path := engine.OldPath(doc); path != "" {
 			w := store.Witness{Network: network, Name: "host-local's directory " + path, Migration: doc}
-			if c, err := hostlocal.At(path).Look(); err != nil {
+			c, err := hostlocal.At(path).Look()
+			switch {
+			case err != nil && !accepts: // it is not one that has nothing
+				return nil, err
+			case err != nil:
 				s.Warn(err.Error())
-			} else {
+			default:
 				w.Complete = engine.Complete(doc, c)
 				w.Allocations = inDirectory(c)
 			}
@@ -102,7 +107,7 @@ func (s State) witnesses(migrations map[string][]byte, notices map[string]form.N
 		}
 		all = append(all, store.Witness{Network: network, Name: "libcni's cache", Ranged: true, Allocations: s.cached(network, cacheDirs)})
 	}
-	return all
+	return all, nil
 }
 
 func inDirectory(c form.Contents) []record.Allocation {

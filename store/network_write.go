@@ -20,6 +20,9 @@ func (n *Network) Put(a record.Allocation) error {
 	if err != nil {
 		return err
 	}
+	if n.tx.nameless && a.Epoch == n.tx.epoch {
+		a.Epoch = 0 // the newest number may be an earlier boot's
+	}
 	value, err := record.Encode(n.name, a)
 	if err != nil {
 		return err

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/bolt-local/bolt-local/store/record"
 )
 
@@ -314,6 +316,9 @@ func (b *rebuild) read() error {
 	if journalErr == nil {
 		journalErr = s.vouches(journal)
 	}
+	if unread(journalErr) && !b.repair.Accept {
+		return journalErr // another time it may tell everything
+	}
 	file, err := salvage(s.Path(), "the damaged file")
 	if err != nil && !missing(err) {
 		return fmt.Errorf("reading %s: %w", s.Path(), err)
@@ -374,6 +379,12 @@ func (b *rebuild) dropAliens(journal replay) {
 			b.sources[i] = source{name: src.name, content: newContent()}
 		}
 	}
+}
+
+// unread tells whether a file is there and could not be read.
+func unread(err error) bool {
+	var errno unix.Errno
+	return errors.As(err, &errno) && errno != unix.ENOENT && !errors.Is(err, ErrNotRegular)
 }
 
 // judge finds out whether one of the files has everything.

@@ -138,8 +138,14 @@ func (s *Store) keptFiles(c *content) ([]source, error) {
 		if err != nil || !d.unsearched() {
 			continue
 		}
-		if r, err := readJournal(s.file(d.Journal)); d.Journal != "" && err == nil {
-			all = append(all, source{name: d.Journal, content: r.content})
+		if d.Journal != "" {
+			r, err := readJournal(s.file(d.Journal))
+			if unread(err) {
+				return nil, err
+			}
+			if err == nil {
+				all = append(all, source{name: d.Journal, content: r.content})
+			}
 		}
 		if d.Kept == "" {
 			continue

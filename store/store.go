@@ -2,6 +2,7 @@ package store
 
 import (
 	"path/filepath"
+	"sync"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -51,7 +52,7 @@ func New(dir string, opts Options) *Store {
 		opts.Warn = func(string) {}
 	}
 	if opts.BootID == nil {
-		opts.BootID = readBootID
+		opts.BootID = sync.OnceValue(readBootID) // one call is of one boot
 	}
 	if opts.Stuck == nil {
 		opts.Stuck = exitStuck

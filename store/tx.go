@@ -16,6 +16,7 @@ type Tx struct {
 	format   Format
 	epochs   epochs
 	epoch    uint64
+	nameless bool   // the boot id cannot be read
 	commit   string // what meta/commit says
 	readOnly error  // why writes are refused, nil where they are not
 	problem  error
@@ -30,7 +31,7 @@ type Tx struct {
 // begin reads what every transaction needs. It checks nothing but what it
 // cannot do without.
 func (s *Store) begin(tx *bolt.Tx, u *unscanned, bootID string) (*Tx, error) {
-	t := &Tx{store: s, bolt: tx, pages: u}
+	t := &Tx{store: s, bolt: tx, pages: u, nameless: bootID == ""}
 	return t, t.readMeta(bootID)
 }
 

@@ -59,11 +59,12 @@ func (u *update) run(fn func(ipam.Tx) error) (verb, err error) {
 		}
 	}
 	// From here on a failure is the call's, and takes back nothing of the above.
+	if verb = u.due(u.verb); verb != nil {
+		return verb, u.save()
+	}
 	before := u.p
 	if verb = u.n.Try(u.step); verb != nil {
 		u.p = before
-	} else if verb = u.due(u.verb); verb != nil {
-		return verb, u.save()
 	} else if verb = u.adopt(); verb == nil {
 		verb = u.verb(fn)
 	}

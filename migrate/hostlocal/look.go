@@ -159,6 +159,9 @@ var errNotRegular = errors.New("not a regular file")
 // directory of a full /16 has 65,000 files, which are read in each call.
 func readAt(dir int, name string, buf []byte) ([]byte, string, error) {
 	fd, err := unix.Openat(dir, name, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	for err == unix.EINTR { // a network's file system
+		fd, err = unix.Openat(dir, name, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	}
 	if err != nil {
 		mark, err := notOpened(dir, name, err)
 		return nil, mark, err

@@ -24,14 +24,14 @@ func Descend(data []byte, m Meta, path [][]byte, key []byte) error {
 		read: newPageSet(m.HighWater),
 		led:  newPageSet(m.HighWater),
 	}
-	if err := d.bucket(m.Root, path, key); err != nil {
+	if err := d.bucket(m.Root, append(path[:len(path):len(path)], key)); err != nil {
 		return err
 	}
 	if err := d.ledOnce(); err != nil {
 		return err
 	}
 	_, err := readFreelist(bytes.NewReader(data), m, func(id uint64) error {
-		if d.read.has(id) {
+		if d.read.has(id) || d.led.has(id) {
 			return damaged("page %d is in use and free", id)
 		}
 		return nil
@@ -42,33 +42,33 @@ func Descend(data []byte, m Meta, path [][]byte, key []byte) error {
 // descent is the way from the root page to a key.
 type descent struct {
 	file
-	read     pageSet // pages that were read
-	led      pageSet // pages to which one of them leads
+	read     pageSet // pages that were read, with their overflow pages
+	led      pageSet // pages to which they lead, and those of them to which no branch does
 	branches []page  // those of them that are branches
 }
 
-// bucket descends to key, or to the bucket that path begins with and from there.
-func (d *descent) bucket(root uint64, path [][]byte, key []byte) error {
-	if len(path) == 0 {
-		_, _, _, err := d.seek(root, key)
-		return err
-	}
-	p, i, found, err := d.seek(root, path[0])
+// bucket descends from the root page of a bucket: to names[0], and if more
+// follow, into the bucket of that name.
+func (d *descent) bucket(root uint64, names [][]byte) error {
+	p, i, found, err := d.seek(root, names[0])
 	if err != nil || !found {
 		return err
 	}
 	flags, at := p.leafElement(i)
 	if flags != flagBucket {
+		if p.lostFlag(p.value(at), d.pageSize) {
+			return damaged("page %d: %q is not marked as the bucket that it is", p.id, names[0])
+		}
 		return nil
 	}
 	b, ok := parseBucket(p.value(at), p.id)
 	if !ok || b.root == 0 && !b.inline.whole(d.pageSize) {
-		return damaged("page %d: what it has for bucket %q is none", p.id, path[0])
+		return damaged("page %d: what it has for bucket %q is none", p.id, names[0])
 	}
-	if b.root == 0 {
+	if b.root == 0 || len(names) == 1 {
 		return nil // no page is left to read
 	}
-	return d.bucket(b.root, path[1:], key)
+	return d.bucket(b.root, names[1:])
 }
 
 // seek descends from root to the leaf where key is or would be, at element i.
@@ -143,6 +143,9 @@ func (d *descent) page(id uint64, first, above []byte) (page, error) {
 			return page{}, damaged("page %d is used twice", i)
 		}
 		d.read.add(i)
+		if i > id {
+			d.led.add(i)
+		}
 	}
 	if !p.leaf {
 		d.branches = append(d.branches, p)
@@ -150,18 +153,15 @@ func (d *descent) page(id uint64, first, above []byte) (page, error) {
 	return p, nil
 }
 
-// ledOnce checks that of the elements of all branches that were read one alone
-// leads to each page that was. If one more did, bbolt would make the page a
-// child of its own child as it merges.
+// ledOnce checks that the elements of the branches lead to a page each. If one
+// more led to a page that was read, bbolt would make that a child of its own
+// child as it merges.
 func (d *descent) ledOnce() error {
 	for _, p := range d.branches {
 		for i := range p.count {
 			child, _ := p.branchElement(i)
-			if child >= d.end || !d.read.has(child) {
-				continue
-			}
-			if d.led.has(child) {
-				return damaged("page %d is used twice", child)
+			if child < firstPage || child >= d.end || d.led.has(child) {
+				return damaged("page %d: element %d leads to page %d, which is none or is used twice", p.id, i, child)
 			}
 			d.led.add(child)
 		}

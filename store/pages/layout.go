@@ -131,6 +131,13 @@ func (p *page) whole(pageSize uint64) bool {
 	return p.fits(next, pageSize)
 }
 
+// lostFlag tells whether a value of p that is not marked as a bucket is an
+// inline bucket to the last byte.
+func (p *page) lostFlag(value []byte, pageSize uint64) bool {
+	b, ok := parseBucket(value, p.id)
+	return ok && b.root == 0 && b.inline.whole(pageSize)
+}
+
 // file is the pages of a bbolt file in memory.
 type file struct {
 	data     []byte

@@ -169,13 +169,12 @@ func (s *scanner) ends(p *page, end uint64) error {
 	return nil
 }
 
-// plain visits a key that is not a bucket. The root bucket has no such key; and
-// a value that is an inline bucket to the last byte has lost its flag.
+// plain visits a key that is not a bucket. The root bucket has no such key.
 func (s *scanner) plain(p *page, key, value []byte) error {
 	if len(s.path) == 0 {
 		return damaged("page %d: %q is not a bucket", p.id, key)
 	}
-	if b, ok := parseBucket(value, p.id); ok && b.root == 0 && b.inline.whole(s.pageSize) {
+	if p.lostFlag(value, s.pageSize) {
 		return damaged("page %d: %q is not marked as the bucket that it is", p.id, key)
 	}
 	return s.visit(s.path, key, value)
