@@ -40,10 +40,10 @@ func (f *finder) deferred(n int) {
 	case 0:
 	case 1:
 		f.add(notice{Kind: kindDeferredDel, Text: fmt.Sprintf(
-			"1 DEL waits in %s: the next ADD, DEL or GC of its network that can write carries it out, and frees its addresses.", where)})
+			"1 DEL waits in %s: once the checkpoint can be written and nothing is missing in its network, the next ADD, DEL or GC there carries it out and frees its addresses.", where)})
 	default:
 		f.add(notice{Kind: kindDeferredDel, Text: fmt.Sprintf(
-			"%d DELs wait in %s: the next ADD, DEL or GC of their networks that can write carries them out, and frees their addresses.", n, where)})
+			"%d DELs wait in %s: once the checkpoint can be written and nothing is missing in their networks, the next ADD, DEL or GC there carries them out and frees their addresses.", n, where)})
 	}
 }
 

@@ -86,7 +86,7 @@ func TestWhatWasLostAndWhatWaitsIsTold(t *testing.T) {
 	wantText(t, got, `
 lost "podnet": ADD is refused until the next boot: a page is gone [bolt-local repair --data-dir /d]
 lost "": In every network that is not stored, ADD is refused until the next boot: a page is gone [bolt-local repair --data-dir /d]
-deferred-del "": 1 DEL waits in /d/deferred: the next ADD, DEL or GC of its network that can write carries it out, and frees its addresses []
-deferred-del "": 3 DELs wait in /d/deferred: the next ADD, DEL or GC of their networks that can write carries them out, and frees their addresses []
+deferred-del "": 1 DEL waits in /d/deferred: once the checkpoint can be written and nothing is missing in its network, the next ADD, DEL or GC there carries it out and frees its addresses []
+deferred-del "": 3 DELs wait in /d/deferred: once the checkpoint can be written and nothing is missing in their networks, the next ADD, DEL or GC there carries them out and frees their addresses []
 `[1:])
 }

@@ -50,7 +50,8 @@ type app struct {
 	plugin  *ipam.Plugin // for what it knows of network namespaces
 	now     func() time.Time
 
-	dataDir string // --data-dir
+	dataDir       string   // --data-dir
+	hostLocalDirs []string // --host-local-dir, of the commands that have it
 }
 
 func (a *app) root() *cobra.Command {
@@ -91,12 +92,10 @@ func (a *app) command(cmd *cobra.Command, run func(*cobra.Command) error) *cobra
 		if a.dataDir == "" {
 			return errors.New("--data-dir is empty")
 		}
-		dir, err := filepath.Abs(a.dataDir) // it is stored, and shown to be copied
-		if err != nil {
-			return failure{fmt.Errorf("--data-dir: %w", err)}
+		err := a.absolute()
+		if err == nil {
+			err = run(cmd)
 		}
-		a.dataDir = dir
-		err = run(cmd)
 		if err == nil || errors.As(err, &usageError{}) {
 			return err
 		}
@@ -105,6 +104,22 @@ func (a *app) command(cmd *cobra.Command, run func(*cobra.Command) error) *cobra
 	cmd.ValidArgsFunction = cobra.NoFileCompletions
 	cmd.DisableFlagsInUseLine = true
 	return cmd
+}
+
+// absolute makes the directories absolute: they are stored, and shown to be copied.
+func (a *app) absolute() error {
+	dirs := []*string{&a.dataDir}
+	for i := range a.hostLocalDirs {
+		dirs = append(dirs, &a.hostLocalDirs[i])
+	}
+	for _, dir := range dirs {
+		abs, err := filepath.Abs(*dir)
+		if err != nil {
+			return fmt.Errorf("%s: %w", *dir, err)
+		}
+		*dir = abs
+	}
+	return nil
 }
 
 // fileCommand is command for one that takes a file, or - for a standard stream.
@@ -149,5 +164,11 @@ func (a *app) store(lockTimeout time.Duration) *store.Store {
 }
 
 func (a *app) state() migrate.State {
-	return migrate.State{Store: a.store(store.DefaultLockTimeout), Namespaces: a.plugin.Namespaces, Stale: a.plugin.Stale, Warn: a.warn}
+	return migrate.State{
+		Store:         a.store(store.DefaultLockTimeout),
+		Namespaces:    a.plugin.Namespaces,
+		Stale:         a.plugin.Stale,
+		Warn:          a.warn,
+		LegacyParents: a.hostLocalDirs,
+	}
 }

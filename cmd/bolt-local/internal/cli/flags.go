@@ -57,6 +57,12 @@ func (a *app) networkFlag(cmd *cobra.Command, help string) *string {
 	return name
 }
 
+// hostLocalDirFlag adds --host-local-dir to cmd, for what is not stored any more.
+func (a *app) hostLocalDirFlag(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVar(&a.hostLocalDirs, "host-local-dir", nil, "look for tombstones in this `dir`, too")
+	_ = cmd.MarkFlagDirname("host-local-dir")
+}
+
 func (a *app) completeNetworks(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	var names []string
 	err := a.store(ipam.ReadTimeout).ReadAny(false, func(tx *store.Tx) error {

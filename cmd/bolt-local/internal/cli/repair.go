@@ -35,7 +35,10 @@ address is given to another pod as well, and neither can be reached reliably.
 --acknowledge makes "status" forget former damage, this repair included. Nothing
 else changes: what is lost stays lost, and refused stays refused. But nobody is
 told any more that something was wrong, nor which files were kept: remove them
-once nobody needs them.`,
+once nobody needs them.
+
+A network whose configuration names another ipam.migration.hostLocalDir needs
+--host-local-dir where nothing of it can be read in the checkpoint.`,
 		Example: `  bolt-local repair --dry-run
   bolt-local repair --backup /var/backups/bolt-local.db
   bolt-local repair --accept --acknowledge`,
@@ -46,6 +49,7 @@ once nobody needs them.`,
 	cmd.Flags().BoolVar(&f.acknowledge, "acknowledge", false, "let status forget former damage")
 	cmd.Flags().StringVar(&f.Backup, "backup", "", "a `file` that backup has written, as one more source")
 	cacheDirFlag(cmd, &f)
+	a.hostLocalDirFlag(cmd)
 	form := outputFlag(cmd, outputText, outputJSON)
 	return a.command(cmd, func(*cobra.Command) error {
 		f.output = form.value
@@ -58,7 +62,7 @@ func acceptFlag(cmd *cobra.Command, f *repairFlags) {
 }
 
 func cacheDirFlag(cmd *cobra.Command, f *repairFlags) {
-	cmd.Flags().StringArrayVar(&f.cacheDirs, "cni-cache-dir", nil, "cached results in this `dir` (default CNI's, multus's)")
+	cmd.Flags().StringArrayVar(&f.cacheDirs, "cni-cache-dir", nil, "cached results in this `dir` (default CNI's, multus')")
 	_ = cmd.MarkFlagDirname("cni-cache-dir")
 }
 
@@ -71,11 +75,16 @@ func (f repairFlags) caches() []string {
 }
 
 func (a *app) repair(f repairFlags) error {
+	existed := a.store(0).Exists()
 	done, err := a.state().Repair(f.Repair, f.caches())
+	if errors.Is(err, store.ErrNoCheckpoint) {
+		err = fmt.Errorf("%w; where ipam.migration.hostLocalDir is set, name it with --host-local-dir", err)
+	}
 	if err != nil {
 		return err
 	}
 	r := a.newReport(done, f)
+	r.existed = existed
 	if f.acknowledge {
 		r.Acknowledged, err = a.acknowledge(f.DryRun)
 	}

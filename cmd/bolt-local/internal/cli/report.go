@@ -32,7 +32,7 @@ type report struct {
 	Notes        []string       `json:"notes"`
 	Acknowledged []formerDamage `json:"acknowledged"`
 
-	// existed: restore has found a checkpoint.
+	// existed: there was a checkpoint before.
 	existed bool
 	// searched: there was something to rebuild the checkpoint from.
 	searched bool

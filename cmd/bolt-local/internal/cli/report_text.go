@@ -13,7 +13,14 @@ func printRepair(s screen, r report) error {
 }
 
 func printRepaired(s screen, r report) error {
-	if r.Problem == "" {
+	switch {
+	case r.Problem == "" && r.Accepted && !r.existed && r.DryRun:
+		return writeWrapped(s, "", "There is no checkpoint and nothing to make one from. That would count as all there is: ADD would begin anew.")
+	case r.Problem == "" && r.Accepted && !r.existed:
+		return writeWrapped(s, "", "There was no checkpoint and nothing to make one from. That counts as all there is: ADD begins anew.")
+	case r.Problem == "" && !r.existed:
+		return writeWrapped(s, "", "Nothing to repair: there is no checkpoint, and nothing says that there was one in this boot.")
+	case r.Problem == "":
 		_, err := fmt.Fprintf(s, "Nothing to repair in %s.\n", printable(r.Checkpoint))
 		return err
 	}

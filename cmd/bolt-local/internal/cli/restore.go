@@ -33,6 +33,7 @@ A backup that only a newer version may write is refused.`,
 	cmd.Flags().BoolVar(&f.DryRun, "dry-run", false, "say what would be done, and change nothing")
 	acceptFlag(cmd, &f)
 	cacheDirFlag(cmd, &f)
+	a.hostLocalDirFlag(cmd)
 	form := outputFlag(cmd, outputText, outputJSON)
 	return a.fileCommand(cmd, func(cmd *cobra.Command, file string) error {
 		f.output = form.value

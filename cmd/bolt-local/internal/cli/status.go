@@ -83,6 +83,7 @@ host-local's directory.`,
     mv bolt_local.new bolt_local.prom`,
 	}
 	only := a.networkFlag(cmd, "show this `network` alone")
+	a.hostLocalDirFlag(cmd)
 	form := outputFlag(cmd, outputTable, outputJSON, outputPrometheus)
 	return a.command(cmd, func(*cobra.Command) error {
 		snap, err := a.loadVerified(*only)

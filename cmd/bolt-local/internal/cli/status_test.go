@@ -48,8 +48,9 @@ Needs attention
       /var/lib/cni/bolt-local/checkpoint.db.damaged-20261129T110000Z.
     $ bolt-local repair --acknowledge
   checkpoint: deferred-del
-    2 DELs wait in /var/lib/cni/bolt-local/deferred: the next ADD, DEL or GC of
-      their networks that can write carries them out, and frees their addresses.
+    2 DELs wait in /var/lib/cni/bolt-local/deferred: once the checkpoint can be
+      written and nothing is missing in their networks, the next ADD, DEL or GC
+      there carries them out and frees their addresses.
   network podnet: overlap
     Range 10.1.0.1-10.1.0.254 overlaps with 10.1.0.1-10.1.0.2 of network
       storage: both may give out the same address.
