@@ -526,8 +526,29 @@ func (c *content) allocationLines() []string {
 	return lines
 }
 
+// dropKeysOfBuckets drops keys where a bucket belongs: one bit of a page tells the
+// one from the other.
+func (c *content) dropKeysOfBuckets() {
+	drop := func(b *content, names ...string) {
+		if b != nil {
+			for _, name := range names {
+				delete(b.values, name)
+			}
+		}
+	}
+	drop(c, bucketMeta, bucketNetworks)
+	drop(c.at(bucketMeta), bucketEpochs, bucketStamp, bucketDamage, bucketUnnumbered)
+	if networks := c.at(bucketNetworks); networks != nil {
+		clear(networks.values)
+	}
+	for _, network := range c.at(bucketNetworks).each() {
+		drop(network, bucketAllocations, bucketAttachments, bucketCursors, bucketDeferred)
+	}
+}
+
 // sanitize drops what a damaged file has under keys that have to be readable.
 func (c *content) sanitize() {
+	c.dropKeysOfBuckets()
 	for name, network := range c.at(bucketNetworks).each() {
 		for _, key := range []string{keyRanges, keyMigration, keyLost} {
 			if value, there := network.values[key]; there {

@@ -208,11 +208,12 @@ func mergeRest(sources []source) *content {
 // anything.
 func (c *content) fillIn(other *content) (changed bool) {
 	for key, value := range other.eachValue() {
-		if _, there := c.values[key]; !there {
+		if _, there := c.values[key]; !there && c.buckets[key] == nil {
 			c.values[key], changed = value, true
 		}
 	}
 	for name, b := range other.each() {
+		delete(c.values, name) // a name is one or the other
 		if c.make(name).fillIn(b) {
 			changed = true
 		}
