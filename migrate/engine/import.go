@@ -42,6 +42,13 @@ func (u *update) merge() error {
 }
 
 func (u *update) importOld() error {
+	if u.p.Place != u.c.Place {
+		// Whoever has made it may have been killed before its name was durable.
+		if err := u.old.Sync(); err != nil {
+			u.warnf("%v", err)
+			u.unsure = true
+		}
+	}
 	all, err := load(u.n)
 	if err != nil {
 		return err
