@@ -229,8 +229,12 @@ func (s *Store) freeName(file, what string, now time.Time) (string, error) {
 	base := file + what + now.UTC().Format("20060102T150405Z")
 	name := base
 	for i := 2; i < 1000; i++ {
-		if !exists(s.file(name)) {
+		_, err := os.Lstat(s.file(name))
+		if errors.Is(err, fs.ErrNotExist) {
 			return name, nil
+		}
+		if err != nil {
+			return "", err
 		}
 		name = fmt.Sprintf("%s-%d", base, i)
 	}

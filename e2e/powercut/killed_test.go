@@ -33,7 +33,7 @@ func (r *run) afterKill(n node, c cut, tree disk.Tree) error {
 		return fmt.Errorf("held are %v, and should be by %v", now.alive, want)
 	}
 	for addr, holder := range r.moments[c.since].alive {
-		if want[addr] == holder && now.alive[addr] != holder {
+		if want[addr] == holder && now.alive[addr] != holder && idOf(holder) != call.id {
 			return fmt.Errorf("%s is not held by %s any more: %v", addr, holder, now.alive)
 		}
 	}

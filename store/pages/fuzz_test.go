@@ -76,11 +76,17 @@ func FuzzScan(f *testing.F) {
 		if visits > len(b)/elementLen {
 			t.Fatalf("%d visits in %d bytes", visits, len(b))
 		}
+		m := Meta{PageSize: fuzzPage, Root: root, Freelist: freelist, HighWater: highWater}
 		if err != nil {
-			if !errors.Is(err, ErrDamaged) {
-				t.Fatal(err)
+			isDamage(t, err)
+			if err := Descend(b, m, [][]byte{[]byte("networks"), []byte("podnet")}, []byte("allocations")); err != nil {
+				isDamage(t, err)
 			}
 			return
+		}
+		err = Scan(b, m, func(path [][]byte, key, _ []byte) error { return Descend(b, m, path, key) })
+		if err != nil {
+			t.Fatal(err)
 		}
 		path := filepath.Join(t.TempDir(), "db")
 		b = append(b, make([]byte, 4096)...) // bbolt opens no file shorter than that

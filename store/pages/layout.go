@@ -134,8 +134,11 @@ func (p *page) whole(pageSize uint64) bool {
 // lostFlag tells whether a value of p that is not marked as a bucket is an
 // inline bucket to the last byte.
 func (p *page) lostFlag(value []byte, pageSize uint64) bool {
+	if len(value) < bucketLen+headerLen || order.Uint64(value) != 0 { // most values, at once
+		return false
+	}
 	b, ok := parseBucket(value, p.id)
-	return ok && b.root == 0 && b.inline.whole(pageSize)
+	return ok && b.inline.whole(pageSize)
 }
 
 // file is the pages of a bbolt file in memory.
