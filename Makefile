@@ -20,9 +20,10 @@ unit: ## tables, models, command line; needs no root
 	go test -race -timeout 30m ./...
 	go test -tags failpoints ./internal/failpoint
 
+# Random choices are the same in each run; soak, and E2E_SEED, make others.
 .PHONY: e2e
 e2e: tools-debian ## real plugins, real packets, many processes (network part needs root)
-	cd e2e && go run ./preflight && go test -race -count=1 -timeout 30m ./...
+	cd e2e && go run ./preflight && E2E_SEED=$(or $(E2E_SEED),1) go test -race -count=1 -timeout 30m ./...
 
 .PHONY: lint
 lint: ## gofmt, go vet and staticcheck, in both modules

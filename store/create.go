@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -41,7 +42,10 @@ func (s *Store) createFile(bootID string) (first witness, err error) {
 		return first, err
 	}
 	failpoint.Hit("store.created")
-	return first, syncDir(s.dir)
+	if err := syncDir(s.dir); err != nil {
+		return first, err
+	}
+	return first, syncDir(filepath.Dir(s.dir)) // whoever has made it may have been killed
 }
 
 // writeNew writes a checkpoint with content beside the one in use, durable and

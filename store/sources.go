@@ -66,9 +66,19 @@ func salvage(path, name string) (source, error) {
 	return src, err
 }
 
+// misplaced tells of a record that a wrong page has led to: its checksum knows
+// where it belongs.
+func misplaced(f pages.Found) bool {
+	if len(f.Path) != 3 || string(f.Path[0]) != bucketNetworks || string(f.Path[2]) != bucketAllocations {
+		return false
+	}
+	addr, err := keyAddr(f.Key)
+	return err == nil && !record.Sound(string(f.Path[1]), addr, f.Value)
+}
+
 func (s *source) found(f pages.Found) error {
 	value := bytes.Clone(f.Value)
-	if !f.Reached || f.Stale {
+	if !f.Reached || f.Stale || misplaced(f) {
 		for _, name := range f.Path {
 			s.names[string(name)] = true
 		}

@@ -54,9 +54,10 @@ func (r *run) eachCut(t *testing.T, fn func(cut)) {
 
 // One of so many is tried where not all are.
 const (
-	ofKilled = 8  // calls: e2e/migration kills them as well, at each of its points
+	ofLost   = 2  // cuts in the middle of a call after which nothing is there that was not synced
+	ofRandom = 4  // cuts of which another outcome is tried
 	ofKept   = 16 // cuts after which everything is there
-	ofRandom = 3  // cuts of which one more outcome is tried
+	ofKilled = 10 // calls: e2e/migration kills them as well, at each of its points
 
 	ofExhausted = 5 // trees of which all addresses are given out
 	ofHostLocal = 6 // trees of these with which host-local is called, also where all are wanted
@@ -65,24 +66,31 @@ const (
 func (r *run) cut(t *testing.T, c cut) {
 	r.counts.cuts.Add(1)
 	now := r.replay.disk.Cut()
-	kept := now.Kept()
-	if r.some(ofKilled) {
-		r.after(t, c, now, kept, r.node, r.afterKill, &r.counts.kills)
+	for _, o := range r.choose(c, now) {
+		r.after(t, c, now, o, r.in(r.next), r.afterReboot, &r.counts.trees)
 	}
-	chosen := []disk.Outcome{now.Lost()}
+	if r.some(ofKilled) {
+		r.after(t, c, now, now.Kept(), r.node, r.afterKill, &r.counts.kills)
+	}
+}
+
+// choose returns the outcomes to try.
+func (r *run) choose(c cut, now disk.Cut) []disk.Outcome {
+	if all() {
+		return now.All(limit, r.random)
+	}
+	var chosen []disk.Outcome
+	if c.answered || r.some(ofLost) {
+		chosen = append(chosen, now.Lost())
+	}
 	if r.some(ofKept) {
-		chosen = append(chosen, kept)
+		chosen = append(chosen, now.Kept())
 	}
 	if r.some(ofRandom) {
 		more := now.All(limit, r.random)
-		if !all() {
-			more = more[r.random.IntN(len(more)):][:1]
-		}
-		chosen = append(chosen, more...)
+		chosen = append(chosen, more[r.random.IntN(len(more))])
 	}
-	for _, o := range chosen {
-		r.after(t, c, now, o, r.in(r.next), r.afterReboot, &r.counts.trees)
-	}
+	return chosen
 }
 
 // some is true for one of n, or always where all are wanted.

@@ -42,12 +42,10 @@ func (u *update) merge() error {
 }
 
 func (u *update) importOld() error {
-	if u.p.Place != u.c.Place {
-		// Whoever has made it may have been killed before its name was durable.
-		if err := u.old.Sync(); err != nil {
-			u.warnf("%v", err)
-			u.unsure = true
-		}
+	// Whoever has changed it may have been killed before that was durable.
+	if err := u.old.Sync(); err != nil {
+		u.warnf("%v", err)
+		u.unsure = true
 	}
 	all, err := load(u.n)
 	if err != nil {

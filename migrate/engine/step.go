@@ -134,7 +134,7 @@ func (u *update) toContract(all map[netip.Addr]record.Allocation) (waits string,
 // beginShut notes the swap, which follows the commit.
 func (u *update) beginShut() {
 	u.p.Pending = Contract
-	u.after = func() { u.swapped = u.shut() || u.isShut() }
+	u.after = func() { u.swapped = u.shut() || u.stands(true) }
 }
 
 // prepare writes the old form anew beside its notice, as a step back from
@@ -195,16 +195,16 @@ func (u *update) prepare() error {
 		if err != nil {
 			u.warnf("%v", err)
 		}
-		u.swapped = err == nil || !u.isShut()
+		u.swapped = err == nil || u.stands(false)
 	}
 	return nil
 }
 
-// isShut tells what stands in the old form's place. A swap may be done and not
+// stands tells whether the old form is shut, or open. A swap may be done and not
 // be durable: the next call sees to that.
-func (u *update) isShut() bool {
+func (u *update) stands(shut bool) bool {
 	c, err := u.old.Look()
-	return err == nil && c.Shut != nil
+	return err == nil && (c.Shut != nil) == shut && (shut || c.Exists)
 }
 
 // wait lets an ADD go on although its step failed; an operator is told.

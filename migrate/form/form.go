@@ -71,8 +71,8 @@ type Old interface {
 	// notice. The error wraps ErrCannotShut where the file system cannot.
 	Shut(Notice) error
 
-	// Sync makes durable that the form is shut, or open, and tidies up: whoever
-	// has swapped it may have been killed.
+	// Sync makes durable what stands in the form's place and, where it is open,
+	// what names it has, and tidies up: whoever has changed it may have been killed.
 	Sync() error
 
 	// Prepare writes the entries beside a shut form. Open puts what was

@@ -107,6 +107,9 @@ func (d *Dir) exchange() error {
 
 // Sync implements [form.Old], and tidies up after a swap that was cut.
 func (d *Dir) Sync() error {
+	if err := syncDir(d.path); err != nil && !errors.Is(err, unix.ENOENT) {
+		return err // a tombstone, too: it is opened like a directory
+	}
 	if err := syncDir(filepath.Dir(d.path)); err != nil {
 		return err
 	}

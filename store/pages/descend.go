@@ -16,7 +16,7 @@ import (
 // and by a wrong count of overflow pages it frees those of others. Of other
 // pages it says nothing, such as those to which a cursor goes on from there.
 func Descend(data []byte, m Meta, path [][]byte, key []byte) error {
-	if err := m.within(data); err != nil {
+	if err := m.within(int64(len(data))); err != nil {
 		return err
 	}
 	d := descent{

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	bolt "go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
 )
 
 const fuzzPage = 512
@@ -139,7 +140,7 @@ func changeEveryBucket(tx *bolt.Tx) error {
 			}
 		}
 		for i := range 8 {
-			if err := b.Put(fmt.Append(nil, "\x00new", len(keys), i), make([]byte, 60)); err != nil && !errors.Is(err, bolt.ErrIncompatibleValue) {
+			if err := b.Put(fmt.Append(nil, "\x00new", len(keys), i), make([]byte, 60)); err != nil && !errors.Is(err, berrors.ErrIncompatibleValue) {
 				return err
 			}
 		}

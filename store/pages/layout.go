@@ -51,10 +51,10 @@ func validPageSize(n int64) bool {
 	return n >= minPageSize && n <= maxPageSize && n&(n-1) == 0
 }
 
-// page is a branch or leaf page whose elements lie within b, and within its
-// first page, since bbolt splits what is longer and has more than four; their
-// keys and values need not. No number in it can overflow: b is in memory, and what is
-// added to its length has 32 bits.
+// page is a branch or leaf page. Its elements lie within b, and but for an
+// inline page within the first page of it, since bbolt splits what is longer and
+// has more than four; their keys and values need not. No number in it can
+// overflow: b is in memory, and what is added to its length has 32 bits.
 type page struct {
 	id     uint64 // for an inline page that of the page it lies in
 	leaf   bool

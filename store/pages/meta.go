@@ -16,13 +16,13 @@ type Meta struct {
 	Tx        uint64 // id of the last transaction
 }
 
-// within checks that data has all pages in use.
-func (m Meta) within(data []byte) error {
-	if !validPageSize(m.PageSize) || m.HighWater > uint64(len(data))/uint64(m.PageSize) {
-		return damaged("it is cut off: %d bytes, %d pages of %d are in use", len(data), m.HighWater, m.PageSize)
+// within checks that a file of size bytes has all pages in use.
+func (m Meta) within(size int64) error {
+	if !validPageSize(m.PageSize) || m.HighWater > uint64(size/m.PageSize) {
+		return damaged("it is cut off: %d bytes, %d pages of %d are in use", size, m.HighWater, m.PageSize)
 	}
-	if m.HighWater < firstPage {
-		return damaged("no page is in use")
+	if m.HighWater <= firstPage {
+		return damaged("only %d pages are in use", m.HighWater)
 	}
 	return nil
 }
@@ -66,8 +66,8 @@ func ReadMeta(r io.ReaderAt, size int64) (Meta, error) {
 	if !fit {
 		return Meta{}, damaged("the meta pages do not fit together (transactions %d and %d)", first.Tx, second.Tx)
 	}
-	if m.HighWater > uint64(size/m.PageSize) {
-		return Meta{}, damaged("it is cut off: %d bytes, %d pages of %d are in use", size, m.HighWater, m.PageSize)
+	if err := m.within(size); err != nil {
+		return Meta{}, err
 	}
 	if m.Root < firstPage || m.Root >= m.HighWater {
 		return Meta{}, damaged("the root page %d is not one of the pages %d to %d", m.Root, firstPage, m.HighWater-1)

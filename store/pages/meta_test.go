@@ -80,7 +80,7 @@ func TestReadMetaRefusesWhatBboltWouldTrust(t *testing.T) {
 		{"no freelist", func(b []byte) []byte { setMeta(b, 0, offFreelist, noFreelist); return b }, "first meta page: another program wrote it, without its list of free pages"},
 		{"cut off by a byte", func(b []byte) []byte { return b[:inUse-1] }, "it is cut off: "},
 		{"more pages in use than there are", func(b []byte) []byte { setMeta(b, last, offHighWater, 1<<60); return b }, "it is cut off: "},
-		{"no pages in use", func(b []byte) []byte { setMeta(b, last, offHighWater, 0); return b }, "the root page"},
+		{"no pages in use", func(b []byte) []byte { setMeta(b, last, offHighWater, 0); return b }, "only 0 pages are in use"},
 		{"a root in a meta page", func(b []byte) []byte { setMeta(b, last, offRoot, 1); return b }, "the root page 1 is not one of the pages 2 to"},
 		{"a root that is not in use", func(b []byte) []byte { setMeta(b, last, offRoot, m.HighWater); return b }, "the root page"},
 		{"a root that is the freelist", func(b []byte) []byte { setMeta(b, last, offRoot, m.Freelist); return b }, "root page"},

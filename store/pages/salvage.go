@@ -26,14 +26,17 @@ type Found struct {
 // Salvage calls visit with every key that can be read from a damaged file:
 //
 //   - first what the newest good meta page leads to;
-//   - if something is missing there, what the older one leads to beyond that (Stale);
+//   - if something is missing there, what the older one leads to beyond that
+//     (Stale);
 //   - what lies in pages to which nothing led (not Reached), even where both
 //     meta pages are gone;
 //   - at last what lies in pages that are free (Stale), if that is known.
 //
-// A key may come again, from another page or with another path: the first
-// one is the best, but for a page to which several lead. Salvage believes no checksum but those of the meta pages:
-// what a key or a value means is the caller's to check.
+// A key may come again, from another page or with another path: the first one
+// is the best, but for a page to which several lead. Where a meta page is gone,
+// nobody knows whether it was the newer one, and nothing is called stale.
+// Salvage believes no checksum but those of the meta pages: what a key or a
+// value means is the caller's to check.
 //
 // It returns how many pages it had to skip, or could read in part only. An
 // error of visit ends it and is returned as it is. Data in which no page of
@@ -159,38 +162,28 @@ func (s *salvager) readFree(m Meta) {
 // orphans visits what lies in pages that were not seen. Pages to which others
 // of them lead come with these, so that the names of their buckets are known.
 func (s *salvager) orphans() error {
-	s.eachOrphan(func(p *page) error {
-		if !s.free.has(p.id) {
-			s.markLed(p)
-		}
-		return nil
-	})
-	err := s.eachOrphan(func(p *page) error {
-		if s.free.has(p.id) || s.led.has(p.id) {
-			return nil
-		}
-		return s.read(p, 1)
-	})
-	if err != nil {
+	inUse := func(id uint64) bool { return !s.free.has(id) }
+	top := func(id uint64) bool { return inUse(id) && !s.led.has(id) }
+	all := func(uint64) bool { return true }
+
+	read := func(p *page) error { return s.read(p, 1) }
+	if err := s.eachOrphan(inUse, s.markLed); err != nil {
 		return err
 	}
-	err = s.eachOrphan(func(p *page) error {
-		if s.free.has(p.id) {
-			return nil
-		}
-		return s.read(p, 1)
-	})
-	if err != nil {
+	if err := s.eachOrphan(top, read); err != nil {
+		return err
+	}
+	if err := s.eachOrphan(inUse, read); err != nil { // those that lead to each other
 		return err
 	}
 	s.stale, s.alone = true, true
-	return s.eachOrphan(func(p *page) error { return s.read(p, 1) })
+	return s.eachOrphan(all, read)
 }
 
-func (s *salvager) eachOrphan(fn func(p *page) error) error {
+func (s *salvager) eachOrphan(wanted func(id uint64) bool, fn func(p *page) error) error {
 	var p page
 	for id := uint64(firstPage); id < s.end; id++ {
-		if s.seen.has(id) {
+		if s.seen.has(id) || !wanted(id) {
 			continue
 		}
 		var ok bool
@@ -205,7 +198,7 @@ func (s *salvager) eachOrphan(fn func(p *page) error) error {
 }
 
 // markLed notes the pages to which p leads.
-func (s *salvager) markLed(p *page) {
+func (s *salvager) markLed(p *page) error {
 	for i := range p.count {
 		var to uint64
 		if !p.leaf {
@@ -218,4 +211,5 @@ func (s *salvager) markLed(p *page) {
 			s.led.add(to)
 		}
 	}
+	return nil
 }

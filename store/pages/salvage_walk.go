@@ -16,7 +16,7 @@ type salvager struct {
 
 	// Of the walk that goes on.
 	reached, stale bool
-	alone          bool // not beyond a page itself
+	alone          bool // each page by itself, whatever it leads to
 }
 
 // newest tells whether the walk is of the newest tree.
@@ -76,8 +76,8 @@ func (p *page) beginsWith(key []byte) bool {
 			_, at = p.leafElement(i)
 		}
 		if p.holds(at) {
-			order := bytes.Compare(p.key(at), key)
-			return order == 0 || order > 0 && i > 0
+			c := bytes.Compare(p.key(at), key)
+			return c == 0 || c > 0 && i > 0
 		}
 	}
 	return false

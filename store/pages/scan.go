@@ -2,8 +2,8 @@ package pages
 
 import "bytes"
 
-// Bounds of a walk. A tree of maxDepth levels has more pages than a file can
-// have; buckets nested deeper than maxNesting are taken for damage.
+// Bounds of a walk. A tree of maxDepth levels has 2^31 leaves at least; buckets
+// that lie in more than maxNesting others are taken for damage.
 const (
 	maxDepth   = 32
 	maxNesting = 64
@@ -25,7 +25,7 @@ const (
 // Where data is a mapping of a file that somebody truncates meanwhile, the
 // fault is the caller's to catch.
 func Scan(data []byte, m Meta, visit func(path [][]byte, key, value []byte) error) error {
-	if err := m.within(data); err != nil {
+	if err := m.within(int64(len(data))); err != nil {
 		return err
 	}
 	s := scanner{
