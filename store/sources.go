@@ -38,6 +38,11 @@ type scrap struct {
 	value []byte
 }
 
+// maxSalvage bounds what is looked at of a damaged file, in bytes: with 100,000
+// allocations it has some 50 million, and a damaged one may be a hole of any
+// length.
+const maxSalvage = 128 << 20
+
 // salvage reads what can be read of a damaged checkpoint.
 func salvage(path, name string) (source, error) {
 	src := source{name: name, content: newContent(), names: map[string]bool{}}
@@ -50,14 +55,15 @@ func salvage(path, name string) (source, error) {
 	if err != nil || info.Size() == 0 {
 		return src, err
 	}
-	data, err := unix.Mmap(int(f.Fd()), 0, int(info.Size()), unix.PROT_READ, unix.MAP_SHARED)
+	size := min(info.Size(), maxSalvage)
+	data, err := unix.Mmap(int(f.Fd()), 0, int(size), unix.PROT_READ, unix.MAP_SHARED)
 	if err != nil {
 		return src, fmt.Errorf("mapping %s: %w", path, err)
 	}
 	defer func() { _ = unix.Munmap(data) }()
 	err = guard(path, func() error {
 		skipped, err := pages.Salvage(data, src.found)
-		src.whole = err == nil && skipped == 0
+		src.whole = err == nil && skipped == 0 && size == info.Size()
 		return err
 	})
 	if errors.Is(err, pages.ErrDamaged) || errors.Is(err, ErrDamaged) {

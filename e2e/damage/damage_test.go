@@ -3,7 +3,6 @@ package damage
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -15,7 +14,7 @@ import (
 
 const (
 	// everythingVariable is an environment variable. If it is set, all trials are
-	// made, not a sample.
+	// made in this process, and more by others.
 	everythingVariable = "E2E_ALL_DAMAGE"
 	// trialVariable is an environment variable: the only trial, as JSON.
 	trialVariable = "E2E_DAMAGE_TRIAL"
@@ -26,22 +25,22 @@ const (
 
 // In this process, so that thousands of trials take minutes.
 func TestADamagedNodeGoesOn(t *testing.T) {
-	try(t, small, trial{}, 130)
+	try(t, small, trial{}, 110, 1<<30)
 }
 
 // A sample of the same, each call a process with a bound for its memory and its
 // time.
 func TestADamagedNodeGoesOnByProcesses(t *testing.T) {
-	try(t, small, trial{Processes: true}, 10)
+	try(t, small, trial{Processes: true}, 6, 300)
 }
 
 // A call on a big file looks at the pages that it needs alone.
 func TestADamagedBigNodeGoesOn(t *testing.T) {
-	try(t, big, trial{Processes: true, Big: true}, 15)
+	try(t, big, trial{Processes: true, Big: true}, 8, 600)
 }
 
-// try makes n trials like one, or all of them.
-func try(t *testing.T, s size, like trial, n int) {
+// try makes a few trials like one, or as many as are wanted of everything.
+func try(t *testing.T, s size, like trial, few, many int) {
 	t.Helper()
 	seed := testenv.Seed(t)
 	a, err := measure(t.TempDir(), s)
@@ -54,26 +53,27 @@ func try(t *testing.T, s size, like trial, n int) {
 	r := testenv.Rand(seed, 0)
 	trials := a.all(like, r)
 	t.Logf("%d trials in all, on %d pages and %d lines", len(trials), a.pages, a.lines)
-	if os.Getenv(everythingVariable) == "" {
-		if s := os.Getenv("E2E_N"); s != "" {
-			fmt.Sscan(s, &n)
-		}
-		trials = sample(trials, n, r)
+	if os.Getenv(everythingVariable) != "" {
+		few = many
 	}
+	trials = sample(trials, few, r)
 	if one := os.Getenv(trialVariable); one != "" {
 		trials = make([]trial, 1)
 		if err := json.Unmarshal([]byte(one), &trials[0]); err != nil {
 			t.Fatal(err)
 		}
+		if c := trials[0]; c.Big != like.Big || c.Processes != like.Processes {
+			t.Skip("the trial is another test's")
+		}
 	}
-	counts := newTable()
+	all := newTable()
 	carryOut(t, trials, 2, func(c trial, o outcome) {
-		counts.count(c.kind(), o)
+		all.count(c, o)
 		if len(o.Faults) > 0 {
 			t.Errorf("%s='%s': %s\n    %s", trialVariable, c, o.Class, strings.Join(o.Faults, "\n    "))
 		}
 	})
-	t.Logf("\n%s", counts)
+	t.Logf("\n%s", all)
 }
 
 // measure tells how many pages and lines there are to be damaged.

@@ -31,7 +31,9 @@ type ordeal struct {
 type outcome struct {
 	Class  string
 	Faults []string
-	// Given are addresses that two living attachments got, of a big file.
+	// Alone: a network was healed from host-local's directory, without the other.
+	Alone bool
+	// Given are addresses that two living attachments got.
 	Given int
 	// Lost counts the living attachments that `repair` did not find, Risen
 	// those that it found though they were gone.
@@ -65,6 +67,9 @@ func (o *ordeal) run() outcome {
 		o.expectRight(network, "at the end")
 	}
 	o.expectSound()
+	if !o.Big && len(o.report.Faults) == 0 && o.r.IntN(8) == 0 {
+		o.expectHealthy()
+	}
 	return o.report
 }
 
@@ -236,6 +241,7 @@ func (o *ordeal) expectNoted() []store.Damage {
 	}
 	if len(noted) > 0 {
 		o.expectKept(noted[0].Kept)
+		o.report.Alone = noted[0].From == store.SourceOldForm
 	}
 	return noted
 }

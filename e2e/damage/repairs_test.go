@@ -211,16 +211,17 @@ func (o *ordeal) addAccepted(network string) {
 	o.collects(network)
 }
 
-// expectHealthy: a last damage is healed from the journal that all this has left.
+// expectHealthy: one more damage is healed from the journal that all this has
+// left.
 func (o *ordeal) expectHealthy() {
 	if err := os.Truncate(o.file(store.CheckpointFile), 3*int64(os.Getpagesize())); err != nil {
 		o.fault("%v", err)
 		return
 	}
-	state := o.state(nil)
-	err := state.Store.Heal(store.Heal{Deadline: time.Now().Add(10 * time.Second)})
-	if err = errors.Join(err, state.Store.ReadWhole(func(*store.Tx) error { return nil })); err != nil {
+	err := o.store().Heal(store.Heal{Deadline: time.Now().Add(10 * time.Second)})
+	if err = errors.Join(err, o.store().ReadWhole(func(*store.Tx) error { return nil })); err != nil {
 		o.fault("the journal is not whole at the end: %v", err)
+		return
 	}
 	for _, network := range networks {
 		o.expectRight(network, "healed once more")

@@ -2,7 +2,7 @@ package damage
 
 import (
 	"encoding/json"
-	"fmt"
+	"strings"
 )
 
 // trial is what is done to the files of a node, and how it goes on. As JSON it
@@ -34,18 +34,36 @@ func (c trial) String() string {
 	return string(b)
 }
 
-// kind is the row of the table that it counts in.
-func (c trial) kind() string {
-	k := c.Checkpoint
+// row is where it counts in the table.
+func (c trial) row() string {
 	switch {
-	case c.Journal == whole && c.Lock == whole:
-		return k + " | all else whole"
-	case c.Journal == "gone" && c.Lock == whole:
-		return k + " | journal gone"
+	case c.heals():
+		return "checkpoint: " + c.Checkpoint + ", with its journal"
+	case c.Lock == whole && c.Journal == "gone":
+		return "checkpoint: " + c.Checkpoint + ", without its journal"
 	case c.Lock == whole:
-		return fmt.Sprintf("%s | journal: %s", k, c.Journal)
+		return "journal: " + c.Journal
 	}
-	return fmt.Sprintf("%s | journal: %s | lock: %s", k, c.Journal, c.Lock)
+	return "lock: " + c.Lock
+}
+
+// group is what docs/reliability.md counts together.
+func (c trial) group() string {
+	switch {
+	case c.Lock != whole:
+		return "all of lock"
+	case c.Journal != whole && c.Journal != "gone":
+		return "all of journal"
+	case strings.HasPrefix(c.Checkpoint, "cut"):
+		return "all of cuts"
+	case strings.Contains(c.Checkpoint, "page k"):
+		return "all of pages in the place of others"
+	case strings.Contains(c.Checkpoint, "bit"):
+		return "all of flipped bits"
+	case strings.Contains(c.Checkpoint, "page n"):
+		return "all of other pages"
+	}
+	return "all of whole files"
 }
 
 // order is the networks in the order in which they are called.

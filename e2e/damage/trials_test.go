@@ -1,6 +1,7 @@
 package damage
 
 import (
+	"maps"
 	"math/rand/v2"
 	"slices"
 )
@@ -111,7 +112,7 @@ func (a amount) all(like trial, r *rand.Rand) []trial {
 		c := trial{Checkpoint: kind, N: r.IntN(max(a.pages, 1)), K: r.IntN(2)}
 		for _, c.Journal = range journalSingles {
 			add(c)
-			for lock := range lockSpoilers {
+			for _, lock := range slices.Sorted(maps.Keys(lockSpoilers)) {
 				c := c
 				c.Lock = lock
 				add(c)

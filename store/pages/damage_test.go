@@ -133,7 +133,7 @@ func TestNoDamageMakesAWalkPanic(t *testing.T) {
 	p := newPatient(t)
 	seed := rand.Uint64()
 	r := rand.New(rand.NewPCG(seed, 0))
-	for range 3000 {
+	for range 1500 {
 		b := bytes.Clone(p.data)
 		for range 1 + r.IntN(30) {
 			b[r.IntN(len(b))] ^= 1 << r.IntN(8)

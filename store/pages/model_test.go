@@ -16,7 +16,7 @@ var errRollBack = errors.New("roll back")
 // Whatever bbolt writes is sound, and is all there: puts, deletes, buckets made
 // and removed, values of every size, transactions rolled back, reopened files.
 func TestEveryFileThatBboltWritesIsSound(t *testing.T) {
-	lives := 30
+	lives := 20
 	if *everything {
 		lives = 1500
 	}
