@@ -89,6 +89,7 @@ func (o *ordeal) expectFound(report store.Report) {
 			att := o.held[network][addr]
 			switch who, there := got[addr]; {
 			case there && who == att:
+			case there && vouched[network][addr] == "": // the dead one is all that is left
 			case there:
 				o.fault("%s of %s is %s's after repair, but %s lives with it", addr, network, who.ContainerID, att.ContainerID)
 			case vouched[network][addr] != "":
