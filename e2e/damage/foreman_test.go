@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -143,18 +144,18 @@ func (w *hand) try(c trial) (o outcome, err error) {
 	if _, err := fmt.Fprintln(w.in, c); err != nil {
 		return o, err
 	}
-	late := false
+	var late atomic.Bool
 	timer := time.AfterFunc(longest, func() {
-		late = true
+		late.Store(true)
 		_ = w.cmd.Process.Kill()
 	})
 	defer timer.Stop()
 	if !w.answers.Scan() {
-		_ = w.cmd.Wait()
-		if late {
+		end := w.cmd.Wait()
+		if late.Load() {
 			return o, fmt.Errorf("it did not end within %s", longest)
 		}
-		return o, fmt.Errorf("the process died: %.2000s", w.stderr.Bytes())
+		return o, fmt.Errorf("the process died (%v): %.2000s", end, w.stderr.Bytes())
 	}
 	return o, json.Unmarshal(w.answers.Bytes(), &o)
 }

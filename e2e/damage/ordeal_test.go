@@ -67,10 +67,16 @@ func (o *ordeal) run() outcome {
 		o.expectRight(network, "at the end")
 	}
 	o.expectSound()
-	if !o.Big && len(o.report.Faults) == 0 && o.r.IntN(8) == 0 {
+	if !o.Big && !o.spoiltInside() && len(o.report.Faults) == 0 && o.r.IntN(8) == 0 {
 		o.expectHealthy()
 	}
 	return o.report
+}
+
+// spoiltInside: beside a checkpoint that is whole nobody looks at the lines of
+// the journal but the first and the last, and more are added to it.
+func (o *ordeal) spoiltInside() bool {
+	return o.report.Class == "harmless" && o.Journal != whole && o.Journal != "gone"
 }
 
 // reads makes the calls that write nothing. They are right, or say that they

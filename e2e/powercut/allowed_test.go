@@ -16,12 +16,12 @@ func (r *run) allowed(c cut, found moment) error {
 	stored := slices.IndexFunc(possible, func(m moment) bool {
 		return maps.Equal(m.keys, found.keys) || heals && m.phase == found.phase && maps.Equal(m.held, found.held)
 	})
-	created := r.unsynced() && r.moments[0].keys == nil && found.keys == nil // and its name was lost
+	created := r.forgets && r.moments[0].keys == nil && found.keys == nil // and its name was lost
 	if stored < 0 && !created && !(possible[0].keys == nil && onlyCreated(found.keys)) {
 		return fmt.Errorf("the checkpoint holds %v, phase %q: none of the states since the last answer (%s)",
 			found.held, found.phase, differing(possible[len(possible)-1].keys, found.keys))
 	}
-	if r.unsynced() {
+	if r.forgets {
 		return allowedBeside(r.moments[:c.call+2], false, found)
 	}
 	if err := allowedBeside(possible, c.answered, found); err != nil {
@@ -57,13 +57,6 @@ func allowedBeside(possible []moment, answered bool, found moment) error {
 		}
 	}
 	return nil
-}
-
-// unsynced tells that a call was killed before a sync of names. The next one finds
-// them and cannot know, so a power cut may take them back even after an answer:
-// all that it may cost is in a boot that is over.
-func (r *run) unsynced() bool {
-	return slices.ContainsFunc(r.calls, func(c call) bool { return c.kill != nil && c.kill.name == "" })
 }
 
 // possible are the moments that may be found at the cut, in their order.

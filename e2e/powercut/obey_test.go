@@ -182,7 +182,7 @@ func (r *run) phases(c cut, found moment, orphans bool) []engine.Phase {
 	switch {
 	case target != noTarget && !(target == contract && orphans): // for which contract waits
 		return []engine.Phase{target}
-	case c.answered && !found.damaged && !r.unsynced():
+	case c.answered && !found.damaged && !r.forgets:
 		return []engine.Phase{r.moments[c.call+1].phase}
 	}
 	all := []engine.Phase{contract} // of a network that is not known

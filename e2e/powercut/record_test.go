@@ -17,6 +17,7 @@ type run struct {
 	traced [][]trace.Call // of each call
 	// moments has what both forms said before the first call, and after each.
 	moments []moment
+	forgets bool // see forgetful
 	random  *rand.Rand
 	counts  counts
 	seen    map[string]bool // trees that were tried already

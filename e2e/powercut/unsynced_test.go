@@ -1,7 +1,7 @@
 package powercut
 
 import (
-	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/bolt-local/bolt-local/e2e/testenv"
@@ -27,6 +27,16 @@ var unsynced = []scenario{
 	{"healing", ipv4, native, []call{by(damageFile), add("c", noTarget), add("d", noTarget)}},
 }
 
+// forgetful are those in which a call may be killed before the sync of a name that
+// the next one finds and cannot know to be unsynced. A power cut may take it back
+// even after an answer: what that costs is of a boot that is over.
+var forgetful = []string{
+	"the first ADD of a node",
+	"ADD in legacy, sent again",
+	"a tombstone that is put back",
+	"a directory that is written again",
+}
+
 // ofSyncs: of so many syncs a call is killed before one, where not all are wanted.
 const ofSyncs = 12
 
@@ -47,7 +57,7 @@ func TestAPowerCutAfterACallThatWasKilledBeforeASync(t *testing.T) {
 					again.calls = then(nil, s.calls...)
 					again.calls[first] = killed(s.calls[first], kill{nth: nth + 1})
 					r := again.record(t, again.begin(t))
-					r.random = random
+					r.random, r.forgets = random, slices.Contains(forgetful, s.name)
 					r.cutEverywhere(t)
 					sum.add(&r.counts)
 					if t.Failed() {
@@ -74,7 +84,7 @@ func (s scenario) syncs(t *testing.T, call int) int {
 		}
 	}
 	if count == 0 {
-		t.Fatal(fmt.Errorf("%s syncs nothing", s.calls[call]))
+		t.Fatalf("%s syncs nothing", s.calls[call])
 	}
 	return count
 }
