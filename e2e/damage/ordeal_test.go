@@ -22,6 +22,7 @@ type ordeal struct {
 	held       world    // who lives, and with which address
 	checkpoint []byte   // as the damage has left it, nil for none
 	refused    []string // networks whose first ADD was refused
+	served     bool     // an ADD was, before anything was noticed
 	deferred   []record.Attachment
 	report     outcome
 	wrong      bool // something untrue was said, as may be of a big file
@@ -135,6 +136,7 @@ func (o *ordeal) firstAdd(network string) {
 	if err == nil {
 		o.gives(network, addr, att)
 		o.expectRight(network, "after the first ADD")
+		o.served = o.served || len(o.expectNoted()) == 0
 		return
 	}
 	o.ends(att)

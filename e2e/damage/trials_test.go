@@ -43,95 +43,111 @@ var (
 	besideJournal = []string{whole, "gone", "an older copy", "page n zeroed", "bit n of a meta page flipped", "cut k bytes off page n"}
 )
 
+// planner lists trials that are like one.
+type planner struct {
+	amount
+	like trial
+	r    *rand.Rand
+	list []trial
+}
+
 // all lists the trials that are like one.
 func (a amount) all(like trial, r *rand.Rand) []trial {
-	var list []trial
-	add := func(c trial) {
-		c.Big, c.Processes = like.Big, like.Processes
-		if c.Journal == "" {
-			c.Journal = whole
-		}
-		if c.Lock == "" {
-			c.Lock = whole
-		}
-		if c.untold() {
-			return
-		}
-		c.Seed = r.Uint64N(1 << 32)
-		c.OpenFirst = r.IntN(4) == 0
-		c.Backup = r.IntN(4) == 0
-		list = append(list, c)
-	}
-	// both is with the journal and without.
-	both := func(c trial) {
-		add(c)
-		c.Journal = "gone"
-		add(c)
-	}
+	p := planner{amount: a, like: like, r: r}
 	for _, kind := range singles {
-		both(trial{Checkpoint: kind})
+		p.withAndWithout(trial{Checkpoint: kind})
 	}
 	for page := range a.pages {
-		for _, kind := range perPage {
-			both(trial{Checkpoint: kind, N: page})
-		}
-		for _, off := range []int{-1, 0, 1} {
-			both(trial{Checkpoint: "cut k bytes off page n", N: page, K: off})
-		}
-		others := r.Perm(a.pages)
-		others = slices.DeleteFunc(others, func(k int) bool { return k == page })
-		for _, k := range others[:min(a.pairs, len(others))] {
-			for _, kind := range pairs {
-				c := trial{Checkpoint: kind, N: page, K: k}
-				if r.IntN(2) == 0 {
-					c.Journal = "gone"
-				}
-				add(c)
-			}
-		}
+		p.page(page)
 	}
 	for bit := range (headerLen + metaLen) * 8 {
 		for page := range 2 {
-			c := trial{Checkpoint: "bit n of a meta page flipped", N: bit, K: page}
-			if r.IntN(2) == 0 {
-				c.Journal = "gone"
-			}
-			add(c)
+			p.withOrWithout(trial{Checkpoint: "bit n of a meta page flipped", N: bit, K: page})
 		}
 	}
 	for range a.flips {
 		for _, kind := range byChance {
-			c := trial{Checkpoint: kind}
-			if r.IntN(2) == 0 {
-				c.Journal = "gone"
-			}
-			add(c)
+			p.withOrWithout(trial{Checkpoint: kind})
 		}
 	}
 	for _, kind := range besideJournal {
-		c := trial{Checkpoint: kind, N: r.IntN(max(a.pages, 1)), K: r.IntN(2)}
-		for _, c.Journal = range journalSingles {
-			add(c)
-			for _, lock := range slices.Sorted(maps.Keys(lockSpoilers)) {
-				c := c
-				c.Lock = lock
-				add(c)
-			}
-		}
-		for line := range a.lines {
-			for _, c.Journal = range journalPerLine {
-				c := c
-				c.N = line
-				add(c)
-			}
-		}
-		for range a.flips / 10 {
-			for _, c.Journal = range journalChance {
-				add(c)
-			}
+		p.journals(trial{Checkpoint: kind, N: r.IntN(max(a.pages, 1)), K: r.IntN(2)})
+	}
+	return p.list
+}
+
+func (p *planner) add(c trial) {
+	c.Big, c.Processes = p.like.Big, p.like.Processes
+	if c.Journal == "" {
+		c.Journal = whole
+	}
+	if c.Lock == "" {
+		c.Lock = whole
+	}
+	if c.untold() {
+		return
+	}
+	c.Seed = p.r.Uint64N(1 << 32)
+	c.OpenFirst = p.r.IntN(4) == 0
+	c.Backup = p.r.IntN(4) == 0
+	p.list = append(p.list, c)
+}
+
+// withAndWithout adds two trials, with the journal and without.
+func (p *planner) withAndWithout(c trial) {
+	p.add(c)
+	c.Journal = "gone"
+	p.add(c)
+}
+
+// withOrWithout adds one of them.
+func (p *planner) withOrWithout(c trial) {
+	if p.r.IntN(2) == 0 {
+		c.Journal = "gone"
+	}
+	p.add(c)
+}
+
+// page adds all that is done to one page.
+func (p *planner) page(page int) {
+	for _, kind := range perPage {
+		p.withAndWithout(trial{Checkpoint: kind, N: page})
+	}
+	for _, off := range []int{-1, 0, 1} {
+		p.withAndWithout(trial{Checkpoint: "cut k bytes off page n", N: page, K: off})
+	}
+	others := p.r.Perm(p.pages)
+	others = slices.DeleteFunc(others, func(k int) bool { return k == page })
+	for _, k := range others[:min(p.pairs, len(others))] {
+		for _, kind := range pairs {
+			p.withOrWithout(trial{Checkpoint: kind, N: page, K: k})
 		}
 	}
-	return list
+}
+
+// journals adds all that is done to the journal, and to the lock, beside one
+// checkpoint.
+func (p *planner) journals(c trial) {
+	for _, c.Journal = range journalSingles {
+		p.add(c)
+		for _, lock := range slices.Sorted(maps.Keys(lockSpoilers)) {
+			c := c
+			c.Lock = lock
+			p.add(c)
+		}
+	}
+	for line := range p.lines {
+		for _, c.Journal = range journalPerLine {
+			c := c
+			c.N = line
+			p.add(c)
+		}
+	}
+	for range p.flips / 10 {
+		for _, c.Journal = range journalChance {
+			p.add(c)
+		}
+	}
 }
 
 // sample keeps n trials, first one of each kind of damage to either file.
