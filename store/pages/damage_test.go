@@ -3,6 +3,7 @@ package pages
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"iter"
 	"math/rand/v2"
 	"testing"
@@ -126,6 +127,21 @@ func firstDifference(a, b []byte) int {
 		}
 	}
 	return -1
+}
+
+// A bucket of one, two or four keys is one flipped bit away from an empty one.
+func TestALeafThatLostItsCountIsNoticed(t *testing.T) {
+	p := newPatient(t)
+	p.scanAll(t, func(yield func(wound) bool) {
+		b := bytes.Clone(p.data)
+		for id := range p.trail {
+			order.PutUint16(b[id*patientPage+10:], 0)
+			if !yield(wound{name: fmt.Sprintf("page %d has no elements", id), data: b, page: id}) {
+				return
+			}
+			p.heal(b, id)
+		}
+	}, p.neverMissed(t))
 }
 
 // Bits flipped anywhere, many at once: no panic, no endless walk.

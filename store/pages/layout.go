@@ -96,10 +96,17 @@ func (p *page) holds(s span) bool {
 }
 
 // fits tells whether p is as long as bbolt makes it for what ends at byte end.
+// What it writes behind that is zero: where an element follows nonetheless, p
+// is not empty, but has lost its count.
 func (p *page) fits(end, pageSize uint64) bool {
 	n := uint64(len(p.b))
 	if p.inline {
 		return n == end
+	}
+	if p.count == 0 {
+		if _, at := p.leafElement(0); at.end != headerLen {
+			return false
+		}
 	}
 	return n >= end && n-end < pageSize
 }

@@ -160,11 +160,12 @@ func (s *scanner) leaf(p *page, first []byte, t *tree) error {
 	return s.ends(p, next)
 }
 
-// ends checks that p has no more bytes or pages than it needs, where its last
-// value ends at byte end: a commit frees as many pages as p says that it has.
+// ends checks that p has no more elements and pages than it says and needs,
+// where its last value ends at byte end: a commit frees as many pages as p says
+// that it has.
 func (s *scanner) ends(p *page, end uint64) error {
 	if !p.fits(end, s.pageSize) {
-		return damaged("page %d has %d bytes and needs %d", p.id, len(p.b), end)
+		return damaged("page %d has %d bytes in use of %d", p.id, end, len(p.b))
 	}
 	return nil
 }
