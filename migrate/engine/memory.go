@@ -116,9 +116,21 @@ func newUnstored() unstored {
 func (unstored) Migration() ([]byte, error) { return nil, nil }
 func (unstored) SetMigration([]byte) error  { return nil }
 
-// nothing is the reader of a network that has nothing.
-type nothing struct{ ipam.Reader }
+// nothing is the reader of a network that has nothing. It embeds no Reader, so
+// that one with more methods does not compile until they are here.
+type nothing struct{}
 
-func (nothing) Epoch() uint64                      { return 0 }
+var _ ipam.Reader = nothing{}
+
+func (nothing) Epoch() uint64 { return 0 }
+func (nothing) Get(netip.Addr) (record.Allocation, bool, error) {
+	return record.Allocation{}, false, nil
+}
+func (nothing) HeldBy(record.Attachment) ([]record.Allocation, error) { return nil, nil }
+func (nothing) Each(func(record.Allocation) error) error              { return nil }
+func (nothing) FirstFree(lo, _ netip.Addr, _ func(record.Allocation) bool) (netip.Addr, bool, error) {
+	return lo, true, nil
+}
 func (nothing) Cursor(record.RangeSet) netip.Addr  { return netip.Addr{} }
 func (nothing) Ranges() ([]record.RangeSet, error) { return nil, nil }
+func (nothing) Whole() error                       { return nil }

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"errors"
+
 	"github.com/bolt-local/bolt-local/migrate/form"
 )
 
@@ -36,7 +38,7 @@ func (u *update) settle() error {
 		// The swap was begun, and then the old form was lost. As long as it
 		// cannot be shut it has to be written.
 		if u.shut() {
-			u.c, u.ended = form.Contents{Shut: &u.Notice}, true
+			u.c = form.Contents{Shut: &u.Notice}
 		} else {
 			phase, pending = u.p.Phase, Contract
 		}
@@ -72,8 +74,8 @@ func (u *update) settle() error {
 	return nil
 }
 
-// shut closes the old form, and tells whether it is closed. A network whose old
-// form cannot be closed goes on without.
+// shut closes the old form, and tells whether it is closed, even if a power cut
+// may undo that. A network whose old form cannot be closed goes on without.
 func (u *update) shut() bool {
 	if u.c.Shut != nil && *u.c.Shut == u.Notice {
 		return true
@@ -82,10 +84,13 @@ func (u *update) shut() bool {
 	if err == nil {
 		return true
 	}
+	u.warnf("%v", err)
+	if errors.Is(err, form.ErrUnsynced) {
+		return true
+	}
 	if u.p.Phase != Contract {
 		u.p.Waits = err.Error()
 	}
-	u.warnf("%v", err)
 	return false
 }
 

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 
@@ -134,7 +135,7 @@ func (u *update) toContract(all map[netip.Addr]record.Allocation) (waits string,
 // beginShut notes the swap, which follows the commit.
 func (u *update) beginShut() {
 	u.p.Pending = Contract
-	u.after = func() { u.swapped = u.shut() || u.stands(true) }
+	u.after = func() { u.swapped = u.shut() }
 }
 
 // prepare writes the old form anew beside its notice, as a step back from
@@ -184,27 +185,36 @@ func (u *update) prepare() error {
 	// The call that announced it was cut, or could not do it: it is committed, so
 	// it may be done now, and what fails be told.
 	if u.was.Pending == Switch {
-		if err := u.old.Open(); err != nil {
+		opened, err := u.open()
+		switch {
+		case !opened:
 			return u.wait(err)
+		case err != nil: // it stays begun until it is durable
+			u.swapped = true
+		default:
+			u.p.Phase, u.p.Pending, u.c = Switch, "", c
 		}
-		u.p.Phase, u.p.Pending, u.c = Switch, "", c
 		return nil
 	}
 	u.after = func() {
-		err := u.old.Open()
-		if err != nil {
+		opened, err := u.open()
+		if !opened {
 			u.warnf("%v", err)
 		}
-		u.swapped = err == nil || u.stands(false)
+		u.swapped = opened
 	}
 	return nil
 }
 
-// stands tells whether the old form is shut, or open. A swap may be done and not
-// be durable: the next call sees to that.
-func (u *update) stands(shut bool) bool {
-	c, err := u.old.Look()
-	return err == nil && (c.Shut != nil) == shut && (shut || c.Exists)
+// open opens the old form, and tells whether it is open, even if a power cut may
+// undo that.
+func (u *update) open() (opened bool, err error) {
+	err = u.old.Open()
+	if errors.Is(err, form.ErrUnsynced) {
+		u.warnf("%v", err)
+		return true, err
+	}
+	return err == nil, err
 }
 
 // wait lets an ADD go on although its step failed; an operator is told.

@@ -19,6 +19,9 @@ var (
 
 	// ErrCannotShut: the old form cannot be closed or opened in one step here.
 	ErrCannotShut = errors.New("the old form cannot be swapped here")
+
+	// ErrUnsynced: the old form is closed, or open, and a power cut may undo it.
+	ErrUnsynced = errors.New("the swap is done, but a power cut may undo it")
 )
 
 // New is the form that is being entered, within a transaction.
@@ -68,7 +71,8 @@ type Old interface {
 
 	// Shut closes the form in one step: whoever uses it fails from then on, and
 	// reads the notice. It does nothing to a form that is shut but renew the
-	// notice. The error wraps ErrCannotShut where the file system cannot.
+	// notice. The error wraps ErrCannotShut where the file system cannot, and
+	// ErrUnsynced where the form is shut nonetheless.
 	Shut(Notice) error
 
 	// Sync makes durable what stands in the form's place and, where it is open,
@@ -76,7 +80,8 @@ type Old interface {
 	Sync() error
 
 	// Prepare writes the entries beside a shut form. Open puts what was
-	// prepared in the place of the notice, in one step.
+	// prepared in the place of the notice, in one step; where that is done
+	// nonetheless, the error wraps ErrUnsynced.
 	Prepare(entries []Entry, last map[int]netip.Addr) (Contents, error)
 	Open() error
 }

@@ -107,9 +107,9 @@ func (d *Dir) Open() error {
 	if err != nil {
 		return err
 	}
-	failpoint.Hit("hostlocal.opened")
-	if err := syncDir(filepath.Dir(d.path)); err != nil {
-		return fmt.Errorf("syncing the parent of %s: %w", d.path, err)
+	if err := d.syncSwap("hostlocal.opened"); err != nil {
+		return err
 	}
-	return remove(d.beside()) // the tombstone
+	_ = remove(d.beside()) // the tombstone; Sync removes it else
+	return nil
 }
