@@ -46,12 +46,15 @@ func (t *attempt) grant(set int, att record.Attachment, want netip.Addr) (netip.
 			mine = append(mine, addr)
 		}
 	}
+	now := func(a netip.Addr) bool { return !t.stale(t.state, t.held[a]) }
 	keep := want
 	if !want.IsValid() && len(mine) > 0 {
-		i := slices.IndexFunc(mine, func(a netip.Addr) bool { return !t.stale(t.state, t.held[a]) })
-		keep = mine[max(i, 0)]
+		keep = mine[max(slices.IndexFunc(mine, now), 0)]
 	}
 	kept := slices.Contains(mine, keep)
+	if kept && !now(keep) && slices.ContainsFunc(mine, now) {
+		kept = false // one of this boot stands in its way
+	}
 	for _, addr := range mine {
 		switch {
 		case kept && addr == keep:
