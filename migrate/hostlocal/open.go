@@ -107,7 +107,8 @@ func (d *Dir) Open() error {
 	if err != nil {
 		return err
 	}
-	if err := d.syncSwap("hostlocal.opened"); err != nil {
+	failpoint.Hit("hostlocal.opened")
+	if err := d.syncSwap(); err != nil {
 		return err
 	}
 	_ = remove(d.beside()) // the tombstone; Sync removes it else

@@ -46,7 +46,8 @@ func (d *Dir) swapIn(n form.Notice) error {
 	if err := d.exchange(); err != nil {
 		return errors.Join(err, remove(d.beside()))
 	}
-	return d.syncSwap("hostlocal.after-swap")
+	failpoint.Hit("hostlocal.after-swap")
+	return d.syncSwap()
 }
 
 // putNotice writes the tombstone where nothing is, and where by now nobody has
@@ -58,12 +59,12 @@ func (d *Dir) putNotice(n form.Notice) error {
 	if _, err := d.write(d.path, noticeMode, encodeNotice(n), false); err != nil {
 		return fmt.Errorf("writing the tombstone: %w", err)
 	}
-	return d.syncSwap("hostlocal.after-swap")
+	failpoint.Hit("hostlocal.after-swap")
+	return d.syncSwap()
 }
 
 // syncSwap makes a swap durable that was done.
-func (d *Dir) syncSwap(name string) error {
-	failpoint.Hit(name)
+func (d *Dir) syncSwap() error {
 	if err := syncDir(filepath.Dir(d.path)); err != nil {
 		return fmt.Errorf("%s: %w: %w", d.path, form.ErrUnsynced, err)
 	}
