@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
+
+	"github.com/bolt-local/bolt-local/cmd/internal/wording"
 )
 
 func (a *app) backupCommand() *cobra.Command {
@@ -47,7 +49,7 @@ func (a *app) backup(file string) error {
 	if err := syncDir(dir); err != nil {
 		return fmt.Errorf("%s is written, but may be gone after a power cut: %w", file, err)
 	}
-	_, err = fmt.Fprintf(a.out, "%s to %s\n", c, printable(file))
+	_, err = fmt.Fprintf(a.out, "%s to %s\n", c, wording.Printable(file))
 	return err
 }
 

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/bolt-local/bolt-local/cmd/internal/wording"
 	"github.com/bolt-local/bolt-local/ipam"
 	"github.com/bolt-local/bolt-local/store"
 	"github.com/bolt-local/bolt-local/store/record"
@@ -21,7 +22,7 @@ type copied struct {
 // String begins a sentence.
 func (c copied) String() string {
 	return fmt.Sprintf("Copied %s with %s, %d bytes,",
-		counted(c.networks, "network", "networks"), counted(c.allocations, "allocation", "allocations"), c.bytes)
+		wording.Counted(c.networks, "network", "networks"), wording.Counted(c.allocations, "allocation", "allocations"), c.bytes)
 }
 
 func (c copied) remove() { _ = os.RemoveAll(filepath.Dir(c.path)) }
@@ -64,7 +65,7 @@ func (a *app) writeCopy(path string) error {
 	}
 	err = errors.Join(err, f.Close())
 	if errors.Is(err, store.ErrDamaged) {
-		return fmt.Errorf("%w; nothing was copied: see `%s`", err, ownCommand(a.dataDir, "repair", "--dry-run"))
+		return fmt.Errorf("%w; nothing was copied: see `%s`", err, wording.Command(a.dataDir, "repair", "--dry-run"))
 	}
 	return err
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/bolt-local/bolt-local/cmd/internal/wording"
 	"github.com/bolt-local/bolt-local/ipam"
 	"github.com/bolt-local/bolt-local/ipam/netns"
 	"github.com/bolt-local/bolt-local/migrate"
@@ -148,7 +149,7 @@ func (a *app) exit(cmd *cobra.Command, err error) int {
 		return exitOK
 	}
 	if errors.As(err, &failure{}) {
-		a.warn(oneLine(err.Error()))
+		a.warn(wording.OneLine(err.Error()))
 		return exitFailed
 	}
 	a.warn(strings.TrimSpace(err.Error()))

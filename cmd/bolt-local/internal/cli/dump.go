@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/bolt-local/bolt-local/cmd/internal/nodestatus"
 	"github.com/bolt-local/bolt-local/ipam"
 	"github.com/bolt-local/bolt-local/migrate/engine"
 	"github.com/bolt-local/bolt-local/store"
@@ -76,7 +77,7 @@ An allocation of a previous boot is free: the next ADD may take its address.`,
 		if err != nil {
 			return err
 		}
-		d, problem := newDump(snap, a.plugin), snap.err()
+		d, problem := newDump(snap, a.plugin), snap.Err()
 		// Nothing that could be seen must not look like nothing that is held.
 		if problem == nil || len(d.Networks) > 0 {
 			if err := a.printDump(d, form.value); err != nil {
@@ -97,23 +98,23 @@ func (a *app) printDump(d dump, form string) error {
 	return printDumpTable(a.out, d, form == outputWide, a.now())
 }
 
-func newDump(snap snapshot, plugin *ipam.Plugin) dump {
+func newDump(snap nodestatus.Snapshot, plugin *ipam.Plugin) dump {
 	d := dump{Schema: store.Schema, Networks: []dumpNetwork{}}
-	if snap.exists {
-		d.Schema = snap.format.Schema
+	if snap.Exists {
+		d.Schema = snap.Format.Schema
 	}
-	for _, n := range snap.networks {
-		if n.unseen() {
+	for _, n := range snap.Networks {
+		if n.Unseen() {
 			continue
 		}
-		dn := dumpNetwork{Name: n.name, Phase: n.migration.phase, Allocations: []dumpAllocation{}}
-		for _, alloc := range n.allocations {
+		dn := dumpNetwork{Name: n.Name, Phase: n.Migration.Phase, Allocations: []dumpAllocation{}}
+		for _, alloc := range n.Allocations {
 			state := stateActive
-			if plugin.Stale(snap.epoch, alloc) {
+			if plugin.Stale(snap.Epoch, alloc) {
 				state = statePreviousBoot
 			}
 			for _, h := range alloc.Holders {
-				dn.Allocations = append(dn.Allocations, newDumpAllocation(n.name, alloc.Addr, h, state, snap.boots[alloc.Epoch]))
+				dn.Allocations = append(dn.Allocations, newDumpAllocation(n.Name, alloc.Addr, h, state, snap.Boots[alloc.Epoch]))
 			}
 		}
 		d.Networks = append(d.Networks, dn)

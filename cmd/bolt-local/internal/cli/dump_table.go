@@ -1,9 +1,12 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/bolt-local/bolt-local/cmd/internal/wording"
 )
 
 // shortID is how much of a container id the table shows, as other tools do.
@@ -32,14 +35,14 @@ func printDumpTable(s screen, d dump, wide bool, now time.Time) error {
 			if a.State == statePreviousBoot {
 				st = faint
 			}
-			texts := []string{a.Network, a.IP.String(), id(a.ContainerID), orElse(a.IfName, "?"), podName(a.Pod), age(a.AllocatedAt, now), a.State}
+			texts := []string{a.Network, a.IP.String(), id(a.ContainerID), cmp.Or(a.IfName, "?"), podName(a.Pod), age(a.AllocatedAt, now), a.State}
 			if wide {
 				texts[2] = a.ContainerID
-				texts = append(texts, orElse(string(a.Origin), "-"), orElse(a.NetNS, "-"), orElse(a.Pod.UID, "-"), orElse(a.BootID, "-"))
+				texts = append(texts, cmp.Or(string(a.Origin), "-"), cmp.Or(a.NetNS, "-"), cmp.Or(a.Pod.UID, "-"), cmp.Or(a.BootID, "-"))
 			}
 			row := make([]cell, len(texts))
 			for i, text := range texts {
-				row[i] = cell{printable(text), st}
+				row[i] = cell{wording.Printable(text), st}
 			}
 			t.add(row...)
 		}
@@ -90,11 +93,4 @@ func podName(p dumpPod) string {
 		return p.Name
 	}
 	return p.Namespace + "/" + p.Name
-}
-
-func orElse(text, other string) string {
-	if text == "" {
-		return other
-	}
-	return text
 }

@@ -6,12 +6,14 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/bolt-local/bolt-local/cmd/internal/nodestatus"
+	"github.com/bolt-local/bolt-local/cmd/internal/nodestatus/nodestatustest"
 	"github.com/bolt-local/bolt-local/store"
 )
 
 func TestDumpTableInAPipe(t *testing.T) {
 	got := printed(t, 0, func(s screen) error {
-		return printDumpTable(s, newDump(testSnapshot(), testPlugin()), false, now)
+		return printDumpTable(s, newDump(nodestatustest.Snapshot(), nodestatustest.Plugin()), false, nodestatustest.Now())
 	})
 	wantText(t, got, `
 NETWORK  IP            CONTAINER     IFNAME  POD                                   AGE  STATE
@@ -30,7 +32,7 @@ storage  192.168.7.10  d             net1    -                                  
 
 func TestDumpTableFitsATerminal(t *testing.T) {
 	got := printed(t, 80, func(s screen) error {
-		return printDumpTable(s, newDump(testSnapshot(), testPlugin()), false, now)
+		return printDumpTable(s, newDump(nodestatustest.Snapshot(), nodestatustest.Plugin()), false, nodestatustest.Now())
 	})
 	lines := strings.Split(got, "\n")
 	wantText(t, strings.Join(lines[:3], "\n"), `
@@ -45,11 +47,11 @@ podnet   10.1.0.3      lost          eth0    -                3m   active`[1:])
 }
 
 func TestDumpWideShortensNothing(t *testing.T) {
-	snap := testSnapshot()
-	snap.networks = snap.networks[:1]
-	snap.networks[0].allocations = snap.networks[0].allocations[:1]
+	snap := nodestatustest.Snapshot()
+	snap.Networks = snap.Networks[:1]
+	snap.Networks[0].Allocations = snap.Networks[0].Allocations[:1]
 	got := printed(t, 80, func(s screen) error {
-		return printDumpTable(s, newDump(snap, testPlugin()), true, now)
+		return printDumpTable(s, newDump(snap, nodestatustest.Plugin()), true, nodestatustest.Now())
 	})
 	wantText(t, got, `
 NETWORK  IP        CONTAINER                         IFNAME  POD                                   AGE  STATE   ORIGIN  NETNS      POD-UID  BOOT
@@ -58,10 +60,10 @@ podnet   10.1.0.2  0a1b2c3d4e5f60718293a4b5c6d7e8f9  eth0    kube-system/coredns
 }
 
 func TestDumpJSON(t *testing.T) {
-	snap := testSnapshot()
-	snap.networks = append(snap.networks[:1], snap.networks[2])
-	snap.networks[0].allocations = snap.networks[0].allocations[:4]
-	got := printed(t, 0, func(s screen) error { return printJSON(s, newDump(snap, testPlugin())) })
+	snap := nodestatustest.Snapshot()
+	snap.Networks = append(snap.Networks[:1], snap.Networks[2])
+	snap.Networks[0].Allocations = snap.Networks[0].Allocations[:4]
+	got := printed(t, 0, func(s screen) error { return printJSON(s, newDump(snap, nodestatustest.Plugin())) })
 	want := `{"schema":1,"networks":[{"name":"podnet","phase":"switch","allocations":[` +
 		`{"ip":"10.1.0.2","network":"podnet","containerID":"0a1b2c3d4e5f60718293a4b5c6d7e8f9","ifname":"eth0","state":"active","origin":"add",` +
 		`"allocatedAt":"2026-11-28T10:00:00Z","bootID":"boot-2","netns":"/ns/alive","pod":{"namespace":"kube-system","name":"coredns-5d78c9869d-x2x4q","uid":"8c1f"}},` +
@@ -75,21 +77,21 @@ func TestDumpJSON(t *testing.T) {
 }
 
 func TestDumpOfNothingIsAnEmptyList(t *testing.T) {
-	got := printed(t, 0, func(s screen) error { return printJSON(s, newDump(snapshot{}, testPlugin())) })
+	got := printed(t, 0, func(s screen) error { return printJSON(s, newDump(nodestatus.Snapshot{}, nodestatustest.Plugin())) })
 	wantText(t, got, `{"schema":1,"networks":[]}`+"\n")
 }
 
 func TestDumpShowsTheSchemaOfTheFile(t *testing.T) {
-	d := newDump(snapshot{exists: true, format: store.Format{Schema: 7}}, testPlugin())
+	d := newDump(nodestatus.Snapshot{Exists: true, Format: store.Format{Schema: 7}}, nodestatustest.Plugin())
 	if d.Schema != 7 {
 		t.Errorf("schema = %d, want 7", d.Schema)
 	}
 }
 
 func TestAllocationOfAPreviousBootWithALivingNamespaceIsActive(t *testing.T) {
-	snap := testSnapshot()
-	snap.networks[0].allocations[0].Epoch = 1
-	d := newDump(snap, testPlugin())
+	snap := nodestatustest.Snapshot()
+	snap.Networks[0].Allocations[0].Epoch = 1
+	d := newDump(snap, nodestatustest.Plugin())
 	if got := d.Networks[0].Allocations[0]; got.State != stateActive || got.BootID != "boot-1" {
 		t.Errorf("state = %s of boot %s, want active of boot-1", got.State, got.BootID)
 	}
@@ -111,7 +113,7 @@ func TestShortIDsTellContainersApart(t *testing.T) {
 }
 
 func TestTerminalGetsIndentedJSON(t *testing.T) {
-	got := printed(t, 80, func(s screen) error { return printJSON(s, newDump(testSnapshot(), testPlugin())) })
+	got := printed(t, 80, func(s screen) error { return printJSON(s, newDump(nodestatustest.Snapshot(), nodestatustest.Plugin())) })
 	if !strings.HasPrefix(got, "{\n  \"schema\": 1,\n") || !json.Valid([]byte(got)) {
 		t.Errorf("got %.80s", got)
 	}

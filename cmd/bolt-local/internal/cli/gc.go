@@ -1,12 +1,15 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/bolt-local/bolt-local/cmd/internal/nodestatus"
+	"github.com/bolt-local/bolt-local/cmd/internal/wording"
 	"github.com/bolt-local/bolt-local/ipam"
 	"github.com/bolt-local/bolt-local/store/record"
 )
@@ -58,16 +61,16 @@ func (a *app) gc(cmd *cobra.Command, f gcFlags) error {
 	}
 	snap, err := a.load(f.network)
 	if err == nil {
-		err = snap.err()
+		err = snap.Err()
 	}
 	if err != nil {
 		return fmt.Errorf("nothing was freed: %w", err)
 	}
-	if f.given && f.network == "" && len(snap.networks) > 1 {
-		return usageError{fmt.Errorf("a list of valid attachments is that of one network: say which with --network (%s)", networkNames(snap.networks))}
+	if f.given && f.network == "" && len(snap.Networks) > 1 {
+		return usageError{fmt.Errorf("a list of valid attachments is that of one network: say which with --network (%s)", networkNames(snap.Networks))}
 	}
 	total := 0
-	for _, n := range snap.networks {
+	for _, n := range snap.Networks {
 		freed, err := a.sweep(sweep, snap, n, f.dryRun)
 		total += len(freed)
 		for _, one := range freed {
@@ -75,10 +78,10 @@ func (a *app) gc(cmd *cobra.Command, f gcFlags) error {
 			if f.dryRun {
 				line = one.Planned()
 			}
-			fmt.Fprintln(a.out, printable(line))
+			fmt.Fprintln(a.out, wording.Printable(line))
 		}
 		for _, line := range sweep.takeKept() {
-			a.warn(printable(line))
+			a.warn(wording.Printable(line))
 		}
 		if err != nil {
 			return errors.Join(err, a.printTotal(total, f.dryRun))
@@ -90,36 +93,36 @@ func (a *app) gc(cmd *cobra.Command, f gcFlags) error {
 	return a.printTotal(total, f.dryRun)
 }
 
-func (a *app) sweep(s *sweeper, snap snapshot, n network, dryRun bool) ([]ipam.Freed, error) {
+func (a *app) sweep(s *sweeper, snap nodestatus.Snapshot, n nodestatus.Network, dryRun bool) ([]ipam.Freed, error) {
 	if !dryRun {
-		return ipam.Sweep(a.state(), ipam.VerbOperatorGC, n.name, s.selector(n.name))
+		return ipam.Sweep(a.state(), ipam.VerbOperatorGC, n.Name, s.selector(n.Name))
 	}
 	var all []ipam.Freed
-	for _, alloc := range n.allocations {
-		_, freed := ipam.Select(n.name, snap.epoch, alloc, s.selector(n.name))
+	for _, alloc := range n.Allocations {
+		_, freed := ipam.Select(n.Name, snap.Epoch, alloc, s.selector(n.Name))
 		all = append(all, freed...)
 	}
 	return all, nil
 }
 
 func (a *app) printTotal(n int, dryRun bool) error {
-	line := "Freed " + counted(n, "allocation", "allocations") + "."
+	line := "Freed " + wording.Counted(n, "allocation", "allocations") + "."
 	switch {
 	case n == 0 && dryRun:
 		line = "Nothing would be freed."
 	case n == 0:
 		line = "Nothing was freed."
 	case dryRun:
-		line = "Would free " + counted(n, "allocation", "allocations") + "."
+		line = "Would free " + wording.Counted(n, "allocation", "allocations") + "."
 	}
 	_, err := fmt.Fprintln(a.out, line)
 	return err
 }
 
-func networkNames(networks []network) string {
+func networkNames(networks []nodestatus.Network) string {
 	names := make([]string, len(networks))
 	for i, n := range networks {
-		names[i] = n.name
+		names[i] = n.Name
 	}
 	return strings.Join(names, ", ")
 }
@@ -146,7 +149,7 @@ func (s *sweeper) selector(network string) ipam.Selector {
 		why, free := s.unlisted(epoch, a, h)
 		if inUse := mayLive(s.plugin, epoch, a, h); free && inUse != "" {
 			s.keep(fmt.Sprintf("network %s: kept %s of container %s, ifname %s: it is not in the list, but %s",
-				network, a.Addr, h.ContainerID, orElse(h.IfName, "?"), inUse))
+				network, a.Addr, h.ContainerID, cmp.Or(h.IfName, "?"), inUse))
 			return "", false
 		}
 		return why, free

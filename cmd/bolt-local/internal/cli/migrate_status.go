@@ -1,10 +1,13 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
+	"github.com/bolt-local/bolt-local/cmd/internal/nodestatus"
+	"github.com/bolt-local/bolt-local/cmd/internal/wording"
 	"github.com/bolt-local/bolt-local/migrate/engine"
 )
 
@@ -15,7 +18,7 @@ type migrateStatus struct {
 
 type migrateNetwork struct {
 	Name string `json:"name"`
-	statusMigration
+	nodestatus.MigrationStatus
 	// Held counts the allocations of this boot.
 	Held int `json:"held"`
 }
@@ -38,7 +41,7 @@ which in phase contract is shut: the tombstone stands in its place.`,
 		if err != nil {
 			return err
 		}
-		st, problem := a.newMigrateStatus(snap), snap.err()
+		st, problem := a.newMigrateStatus(snap), snap.Err()
 		// What could not be seen must not look like nothing that is there.
 		if problem == nil || len(st.Networks) > 0 {
 			if err := a.printMigrateStatus(st, form.value); err != nil {
@@ -49,12 +52,12 @@ which in phase contract is shut: the tombstone stands in its place.`,
 	})
 }
 
-func (a *app) newMigrateStatus(snap snapshot) migrateStatus {
+func (a *app) newMigrateStatus(snap nodestatus.Snapshot) migrateStatus {
 	st := migrateStatus{Networks: []migrateNetwork{}}
-	for _, n := range snap.networks {
+	for _, n := range snap.Networks {
 		st.Networks = append(st.Networks, migrateNetwork{
-			Name:            n.name,
-			statusMigration: newStatusMigration(n, a.plugin, snap.epoch),
+			Name:            n.Name,
+			MigrationStatus: nodestatus.NewMigrationStatus(n, a.plugin, snap.Epoch),
 			Held:            a.held(snap, n),
 		})
 	}
@@ -62,10 +65,10 @@ func (a *app) newMigrateStatus(snap snapshot) migrateStatus {
 }
 
 // held counts the allocations of this boot.
-func (a *app) held(snap snapshot, n network) int {
+func (a *app) held(snap nodestatus.Snapshot, n nodestatus.Network) int {
 	held := 0
-	for _, alloc := range n.allocations {
-		if !a.plugin.Stale(snap.epoch, alloc) {
+	for _, alloc := range n.Allocations {
+		if !a.plugin.Stale(snap.Epoch, alloc) {
 			held++
 		}
 	}
@@ -93,13 +96,13 @@ func printMigrateTable(s screen, st migrateStatus) error {
 	}}
 	for _, n := range st.Networks {
 		t.add(
-			cell{text: printable(n.Name)},
-			cell{printable(orElse(string(n.Phase), "-")), phaseStyle(n.Phase)},
-			cell{text: printable(orElse(string(n.Target), "-"))},
-			cell{text: printable(oneLine(orElse(n.WaitsFor, "-")))},
+			cell{text: wording.Printable(n.Name)},
+			cell{wording.Printable(cmp.Or(string(n.Phase), "-")), phaseStyle(n.Phase)},
+			cell{text: wording.Printable(cmp.Or(string(n.Target), "-"))},
+			cell{text: wording.Printable(wording.OneLine(cmp.Or(n.WaitsFor, "-")))},
 			cell{text: fmt.Sprint(n.Held)},
 			cell{text: fmt.Sprint(n.HostLocal)},
-			cell{text: n.directoryText()},
+			cell{text: directoryText(n.MigrationStatus)},
 		)
 	}
 	if len(t.rows) == 0 {
@@ -118,7 +121,7 @@ func printWaits(s screen, st migrateStatus) error {
 		if n.WaitsFor == "" {
 			continue
 		}
-		if err := writeWrapped(s, gap, printable(oneLine(fmt.Sprintf("network %s waits: %s", n.Name, n.WaitsFor)))); err != nil {
+		if err := writeWrapped(s, gap, wording.Printable(wording.OneLine(fmt.Sprintf("network %s waits: %s", n.Name, n.WaitsFor)))); err != nil {
 			return err
 		}
 		gap = ""

@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/bolt-local/bolt-local/cmd/internal/nodestatus"
+	"github.com/bolt-local/bolt-local/cmd/internal/wording"
 	"github.com/bolt-local/bolt-local/migrate/engine"
 )
 
@@ -28,12 +30,12 @@ by itself: then the directory was changed since bolt-local's last call.`,
 }
 
 func (a *app) verify(only string) error {
-	snap, err := a.look(only, true)
+	snap, err := a.reader().LoadCompared(only)
 	if err != nil {
 		return err
 	}
-	problem := snap.err()
-	if len(snap.networks) == 0 && problem == nil {
+	problem := snap.Err()
+	if len(snap.Networks) == 0 && problem == nil {
 		if only != "" {
 			return errors.New(notStored(only, snap))
 		}
@@ -41,15 +43,15 @@ func (a *app) verify(only string) error {
 		return err
 	}
 	var differing []string
-	for _, n := range snap.networks {
-		if n.partial || n.problem != nil {
+	for _, n := range snap.Networks {
+		if n.Partial || n.Problem != nil {
 			continue
 		}
 		text, differs := a.verdict(snap, n)
 		if differs {
-			differing = append(differing, n.name)
+			differing = append(differing, n.Name)
 		}
-		if _, err := fmt.Fprintf(a.out, "network %s: %s\n", printable(n.name), text); err != nil {
+		if _, err := fmt.Fprintf(a.out, "network %s: %s\n", wording.Printable(n.Name), text); err != nil {
 			return err
 		}
 	}
@@ -61,35 +63,35 @@ func (a *app) verify(only string) error {
 
 // verdict is what became of comparing a network's forms. It has further lines,
 // indented, for the differences.
-func (a *app) verdict(snap snapshot, n network) (text string, differs bool) {
-	m := n.migration
+func (a *app) verdict(snap nodestatus.Snapshot, n nodestatus.Network) (text string, differs bool) {
+	m := n.Migration
 	switch {
-	case m.phase == "":
+	case m.Phase == "":
 		return "nothing to compare: it has no phase yet, the next ADD gives it one", false
-	case m.phase == engine.Legacy:
+	case m.Phase == engine.Legacy:
 		return "nothing to compare: phase legacy, host-local's directory alone is in use", false
-	case m.shut:
+	case m.Shut:
 		return "nothing to compare: phase contract, host-local is shut out", false
-	case m.phase == engine.Contract:
-		return "no tombstone: " + printable(m.gap.String()), true
+	case m.Phase == engine.Contract:
+		return "no tombstone: " + wording.Printable(m.Gap), true
 	}
-	held := counted(a.held(snap, n), "allocation", "allocations")
+	held := wording.Counted(a.held(snap, n), "allocation", "allocations")
 	switch {
-	case len(m.differences) == 0 && m.changed:
+	case len(m.Differences) == 0 && m.Changed:
 		return "equal, " + held + "; the directory was changed since bolt-local's last call", false
-	case len(m.differences) == 0:
+	case len(m.Differences) == 0:
 		return "equal, " + held, false
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s between the directory %s (the old form) and the checkpoint (the new form)",
-		counted(len(m.differences), "difference", "differences"), printable(m.directory))
-	for _, d := range m.differences {
-		b.WriteString("\n  " + printable(d))
+		wording.Counted(len(m.Differences), "difference", "differences"), wording.Printable(m.Directory))
+	for _, d := range m.Differences {
+		b.WriteString("\n  " + wording.Printable(d))
 	}
 	switch {
-	case m.changed:
+	case m.Changed:
 		b.WriteString("\n  the directory was changed since bolt-local's last call: the next ADD or DEL takes it over, and mends this")
-	case len(m.aside) > 0:
+	case len(m.Aside) > 0:
 		b.WriteString("\n  the directory is as bolt-local left it: a file that is set aside may be in the way, see `bolt-local status`")
 	default:
 		b.WriteString("\n  the directory is as bolt-local left it, so no call mends this")

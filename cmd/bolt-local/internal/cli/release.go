@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/bolt-local/bolt-local/cmd/internal/wording"
 	"github.com/bolt-local/bolt-local/ipam"
 	"github.com/bolt-local/bolt-local/store/record"
 )
@@ -102,7 +104,7 @@ func (a *app) release(t target) error {
 		return t.nothingHeld(alike)
 	}
 	for _, f := range freed {
-		if _, err := fmt.Fprintln(a.out, printable(f.String())); err != nil {
+		if _, err := fmt.Fprintln(a.out, wording.Printable(f.String())); err != nil {
 			return fmt.Errorf("freed, but not printed: %w", err)
 		}
 	}
@@ -124,7 +126,7 @@ func (a *app) releaseIn(tx ipam.Tx, t target) (freed []ipam.Freed, alike []strin
 			}
 			if inUse := mayLive(a.plugin, tx.Epoch(), alloc, h); inUse != "" && !t.force && living == nil {
 				living = fmt.Errorf("%s of container %s, ifname %s may be in use, %s: stop its pod, or add --force; nothing was freed",
-					alloc.Addr, h.ContainerID, orElse(h.IfName, "?"), inUse)
+					alloc.Addr, h.ContainerID, cmp.Or(h.IfName, "?"), inUse)
 			}
 			return "released by hand", true
 		})

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/bolt-local/bolt-local/cmd/internal/nodestatus"
 	"github.com/bolt-local/bolt-local/ipam"
 	"github.com/bolt-local/bolt-local/store"
 )
@@ -92,11 +93,11 @@ func (a *app) repair(f repairFlags) error {
 }
 
 // acknowledge makes `status` forget former damage, and returns what that was.
-func (a *app) acknowledge(dryRun bool) ([]formerDamage, error) {
+func (a *app) acknowledge(dryRun bool) ([]nodestatus.FormerDamage, error) {
 	st := a.store(store.DefaultLockTimeout)
-	var dropped []formerDamage
+	var dropped []nodestatus.FormerDamage
 	collect := func(tx *store.Tx) error {
-		dropped = newFormerDamages(tx.Damages(), a.dataDir)
+		dropped = nodestatus.FormerDamages(tx.Damages(), a.dataDir)
 		return nil
 	}
 	var err error

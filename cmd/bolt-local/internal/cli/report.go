@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"net/netip"
 	"path/filepath"
-	"time"
 
+	"github.com/bolt-local/bolt-local/cmd/internal/nodestatus"
+	"github.com/bolt-local/bolt-local/cmd/internal/wording"
 	"github.com/bolt-local/bolt-local/store"
 )
 
@@ -28,9 +29,9 @@ type report struct {
 	Lost              []string `json:"lost"`
 	OtherNetworksLost bool     `json:"otherNetworksLost"`
 	// Accepted: what was found counts as all there is.
-	Accepted     bool           `json:"accepted"`
-	Notes        []string       `json:"notes"`
-	Acknowledged []formerDamage `json:"acknowledged"`
+	Accepted     bool                      `json:"accepted"`
+	Notes        []string                  `json:"notes"`
+	Acknowledged []nodestatus.FormerDamage `json:"acknowledged"`
 
 	// existed: there was a checkpoint before.
 	existed bool
@@ -53,23 +54,6 @@ type reportAllocation struct {
 	Contested string `json:"contested,omitempty"`
 }
 
-// formerDamage is what became of a checkpoint that was damaged.
-type formerDamage struct {
-	Time    time.Time    `json:"time"`
-	Problem string       `json:"problem,omitempty"`
-	From    store.Source `json:"from"`
-	Network string       `json:"network,omitempty"`
-	Kept    string       `json:"kept,omitempty"`
-}
-
-func newFormerDamages(all []store.Damage, dataDir string) []formerDamage {
-	list := make([]formerDamage, len(all))
-	for i, d := range all {
-		list[i] = formerDamage{Time: d.Time.UTC(), Problem: d.Problem, From: d.From, Network: d.Network, Kept: inDir(dataDir, d.Kept)}
-	}
-	return list
-}
-
 // inDir is the path of a file of a directory, "" for none.
 func inDir(dir, name string) string {
 	if name == "" {
@@ -89,12 +73,12 @@ func (a *app) newReport(done store.Report, f repairFlags) report {
 		OtherNetworksLost: done.Others,
 		Accepted:          f.Accept,
 		Notes:             append([]string{}, done.Notes...),
-		Acknowledged:      []formerDamage{},
+		Acknowledged:      []nodestatus.FormerDamage{},
 		searched:          !errors.Is(done.Problem, store.ErrLost) || done.Kept != "" || len(done.Allocations) > 0,
-		resume:            ownCommand(a.dataDir, "repair", "--accept"),
+		resume:            wording.Command(a.dataDir, "repair", "--accept"),
 	}
 	if done.Problem != nil {
-		r.Problem = oneLine(done.Problem.Error())
+		r.Problem = wording.OneLine(done.Problem.Error())
 	}
 	return r
 }

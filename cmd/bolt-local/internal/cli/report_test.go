@@ -7,6 +7,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/bolt-local/bolt-local/cmd/internal/nodestatus/nodestatustest"
 	"github.com/bolt-local/bolt-local/ipam"
 	"github.com/bolt-local/bolt-local/store"
 	"github.com/bolt-local/bolt-local/store/record"
@@ -16,14 +17,14 @@ var errDamaged = fmt.Errorf("%w: it is empty", store.ErrDamaged)
 
 // rebuilt is what a repair has found, of which nothing had everything.
 func rebuilt() store.Report {
-	pod := by("0a1b2c3d4e5f60718293a4b5c6d7e8f9", "eth0", 0)
+	pod := nodestatustest.By("0a1b2c3d4e5f60718293a4b5c6d7e8f9", "eth0", 0)
 	pod.Pod = record.Pod{Namespace: "kube-system", Name: "coredns-5d78c9869d-x2x4q", UID: "8c1f"}
 	return store.Report{
 		Problem: errDamaged,
 		Kept:    "checkpoint.db.damaged-20261129T120000Z",
 		Allocations: []store.Vouched{
-			{Network: "podnet", Allocation: held("10.1.0.2", 0, pod), Sources: []string{"the journal", "libcni's cache"}},
-			{Network: "podnet", Allocation: held("10.1.0.3", 0, by("a", "eth0", 0), by("b", "", 0)), Sources: []string{"the backup", "the damaged file"}, Contested: "its sources name different holders"},
+			{Network: "podnet", Allocation: nodestatustest.Held("10.1.0.2", 0, pod), Sources: []string{"the journal", "libcni's cache"}},
+			{Network: "podnet", Allocation: nodestatustest.Held("10.1.0.3", 0, nodestatustest.By("a", "eth0", 0), nodestatustest.By("b", "", 0)), Sources: []string{"the backup", "the damaged file"}, Contested: "its sources name different holders"},
 		},
 		Lost:   []string{"podnet"},
 		Others: true,

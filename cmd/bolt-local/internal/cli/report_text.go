@@ -1,8 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
+
+	"github.com/bolt-local/bolt-local/cmd/internal/wording"
 )
 
 func printRepair(s screen, r report) error {
@@ -21,7 +24,7 @@ func printRepaired(s screen, r report) error {
 	case r.Problem == "" && !r.existed:
 		return writeWrapped(s, "", "Nothing to repair: there is no checkpoint, and nothing says that there was one in this boot.")
 	case r.Problem == "":
-		_, err := fmt.Fprintf(s, "Nothing to repair in %s.\n", printable(r.Checkpoint))
+		_, err := fmt.Fprintf(s, "Nothing to repair in %s.\n", wording.Printable(r.Checkpoint))
 		return err
 	}
 	if err := printReportHead(s, r); err != nil {
@@ -64,7 +67,7 @@ func printReportHead(s screen, r report) error {
 		lines = append(lines, [2]string{"Problem", r.Problem})
 	}
 	if r.Problem != "" && r.searched {
-		lines = append(lines, [2]string{"Complete", orElse(r.Complete, "nothing that is left had everything")})
+		lines = append(lines, [2]string{"Complete", cmp.Or(r.Complete, "nothing that is left had everything")})
 	}
 	if r.Kept != "" {
 		lines = append(lines, [2]string{"Kept as", r.Kept})
@@ -73,7 +76,7 @@ func printReportHead(s screen, r report) error {
 		lines = append(lines, [2]string{"Dry run", "nothing was changed"})
 	}
 	for _, l := range lines {
-		if err := writeField(s, l[0], printable(l[1])); err != nil {
+		if err := writeField(s, l[0], wording.Printable(l[1])); err != nil {
 			return err
 		}
 	}
@@ -119,10 +122,10 @@ func printVouched(s screen, allocations []reportAllocation) error {
 		if a.Contested != "" {
 			st = yellow
 		}
-		texts := []string{a.Network, a.IP.String(), id(a.ContainerID), orElse(a.IfName, "?"), podName(a.Pod), strings.Join(a.Sources, ", ")}
+		texts := []string{a.Network, a.IP.String(), id(a.ContainerID), cmp.Or(a.IfName, "?"), podName(a.Pod), strings.Join(a.Sources, ", ")}
 		row := make([]cell, len(texts))
 		for i, text := range texts {
-			row[i] = cell{printable(text), st}
+			row[i] = cell{wording.Printable(text), st}
 		}
 		t.add(row...)
 	}
@@ -198,7 +201,7 @@ func printSection(s screen, title string, lines []string) error {
 		return err
 	}
 	for _, line := range lines {
-		if err := writeWrapped(s, "  ", printable(oneLine(line))); err != nil {
+		if err := writeWrapped(s, "  ", wording.Printable(wording.OneLine(line))); err != nil {
 			return err
 		}
 	}

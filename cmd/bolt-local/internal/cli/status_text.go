@@ -5,16 +5,18 @@ import (
 	"io"
 	"strings"
 
+	"github.com/bolt-local/bolt-local/cmd/internal/nodestatus"
+	"github.com/bolt-local/bolt-local/cmd/internal/wording"
 	"github.com/bolt-local/bolt-local/ipam"
 	"github.com/bolt-local/bolt-local/store/record"
 )
 
-func printStatusText(s screen, st status) error {
+func printStatusText(s screen, st nodestatus.Status) error {
 	var head strings.Builder
 	c := st.Checkpoint
-	fmt.Fprintf(&head, "Checkpoint  %s (%s)\n", printable(c.Path), fileNote(c))
+	fmt.Fprintf(&head, "Checkpoint  %s (%s)\n", wording.Printable(c.Path), fileNote(c))
 	if c.Schema > 0 {
-		fmt.Fprintf(&head, "Format      schema %d, written by %s, created %s\n", c.Schema, printable(c.Writer), c.Created.Format("2006-01-02 15:04:05 MST"))
+		fmt.Fprintf(&head, "Format      schema %d, written by %s, created %s\n", c.Schema, wording.Printable(c.Writer), c.Created.Format("2006-01-02 15:04:05 MST"))
 	}
 	head.WriteByte('\n')
 	if _, err := io.WriteString(s, head.String()); err != nil {
@@ -29,7 +31,7 @@ func printStatusText(s screen, st status) error {
 	return printAttention(s, st)
 }
 
-func fileNote(c statusCheckpoint) string {
+func fileNote(c nodestatus.CheckpointStatus) string {
 	if !c.Exists {
 		return "not there yet: the first ADD makes it"
 	}
@@ -38,7 +40,7 @@ func fileNote(c statusCheckpoint) string {
 
 // printRangeSets prints a table with a line for each range of each set, the
 // numbers beside the first.
-func printRangeSets(s screen, networks []statusNetwork) error {
+func printRangeSets(s screen, networks []nodestatus.NetworkStatus) error {
 	t := &table{columns: []column{
 		{title: "NETWORK", least: 7},
 		{title: "RANGES", least: 8, cut: cutMiddle},
@@ -49,7 +51,7 @@ func printRangeSets(s screen, networks []statusNetwork) error {
 	}}
 	previous := 0
 	for _, n := range networks {
-		name := printable(n.Name)
+		name := wording.Printable(n.Name)
 		previous += n.PreviousBoot
 		if len(n.RangeSets) == 0 {
 			t.add(cell{text: name}, cell{text: "not known"}, cell{text: "?"}, cell{text: fmt.Sprint(n.Held)}, cell{text: "?"}, cell{})
@@ -70,11 +72,11 @@ func printRangeSets(s screen, networks []statusNetwork) error {
 	if previous == 1 {
 		count = "counts"
 	}
-	_, err := fmt.Fprintf(s, "\n%s of a previous boot %s as free.\n", counted(previous, "allocation", "allocations"), count)
+	_, err := fmt.Fprintf(s, "\n%s of a previous boot %s as free.\n", wording.Counted(previous, "allocation", "allocations"), count)
 	return err
 }
 
-func addRangeSet(t *table, name string, set statusRangeSet) {
+func addRangeSet(t *table, name string, set nodestatus.RangeSetStatus) {
 	for i, r := range set.Ranges {
 		if i > 0 {
 			t.add(cell{}, cell{text: rangeText(r)}, cell{}, cell{}, cell{}, cell{})
@@ -83,9 +85,9 @@ func addRangeSet(t *table, name string, set statusRangeSet) {
 		t.add(
 			cell{text: name},
 			cell{text: rangeText(r)},
-			cell{text: number(set.Size)},
+			cell{text: wording.Number(set.Size)},
 			cell{text: fmt.Sprint(set.Held)},
-			cell{text: number(set.Free)},
+			cell{text: wording.Number(set.Free)},
 			cell{bar(set), fullness(set)},
 		)
 	}
@@ -94,7 +96,7 @@ func addRangeSet(t *table, name string, set statusRangeSet) {
 // barLength is how many marks a full bar has.
 const barLength = 10
 
-func bar(set statusRangeSet) string {
+func bar(set nodestatus.RangeSetStatus) string {
 	marks := min(set.PercentHeld*barLength/100, barLength)
 	percent := fmt.Sprintf("%d%%", set.PercentHeld)
 	if set.Held > 0 {
@@ -106,11 +108,11 @@ func bar(set statusRangeSet) string {
 	return fmt.Sprintf("[%s%s] %4s", strings.Repeat("#", marks), strings.Repeat(".", barLength-marks), percent)
 }
 
-func fullness(set statusRangeSet) style {
+func fullness(set nodestatus.RangeSetStatus) style {
 	switch {
 	case set.Exhausted:
 		return red
-	case set.PercentHeld >= nearlyFull:
+	case set.PercentHeld >= nodestatus.NearlyFull:
 		return yellow
 	}
 	return green
@@ -127,7 +129,19 @@ func rangeText(r record.Range) string {
 	return r.String()
 }
 
-func printAttention(s screen, st status) error {
+// noticeStyle tells what is wrong now from what may become so, and both from
+// what is only good to know.
+func noticeStyle(n nodestatus.Notice) style {
+	switch n.Kind {
+	case nodestatus.KindProblem, nodestatus.KindLost, nodestatus.KindExhausted, nodestatus.KindTwoHolders, nodestatus.KindFormsDiffer:
+		return red
+	case nodestatus.KindMigrationWaits, nodestatus.KindDirectoryChanged:
+		return plain
+	}
+	return yellow
+}
+
+func printAttention(s screen, st nodestatus.Status) error {
 	if len(st.Attention) == 0 {
 		_, err := fmt.Fprintln(s, "\nNothing needs attention.")
 		return err
@@ -140,10 +154,10 @@ func printAttention(s screen, st status) error {
 		if n.Network != "" {
 			where = "network " + n.Network
 		}
-		if _, err := fmt.Fprintf(s, "  %s\n", s.paint(n.style(), printable(where+": "+string(n.Kind)))); err != nil {
+		if _, err := fmt.Fprintf(s, "  %s\n", s.paint(noticeStyle(n), wording.Printable(where+": "+string(n.Kind)))); err != nil {
 			return err
 		}
-		if err := writeWrapped(s, "    ", printable(n.Text)); err != nil {
+		if err := writeWrapped(s, "    ", wording.Printable(n.Text)); err != nil {
 			return err
 		}
 		if n.Command != "" {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -68,6 +69,6 @@ func commit() string {
 
 func printVersions(s screen, v versions) error {
 	_, err := fmt.Fprintf(s, "bolt-local  %s\ncommit      %s\ngo          %s\nschema      %d\ncni         %s\n",
-		v.Version, orElse(v.Commit, "unknown"), v.Go, v.Schema, strings.Join(v.CNI, " "))
+		v.Version, cmp.Or(v.Commit, "unknown"), v.Go, v.Schema, strings.Join(v.CNI, " "))
 	return err
 }

@@ -5,13 +5,15 @@ import (
 	"testing"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/bolt-local/bolt-local/cmd/internal/nodestatus/nodestatustest"
 )
 
 func TestYAML(t *testing.T) {
-	snap := testSnapshot()
-	snap.networks = append(snap.networks[:1], snap.networks[2])
-	snap.networks[0].allocations = snap.networks[0].allocations[3:4]
-	got := printed(t, 0, func(s screen) error { return printYAML(s, newDump(snap, testPlugin())) })
+	snap := nodestatustest.Snapshot()
+	snap.Networks = append(snap.Networks[:1], snap.Networks[2])
+	snap.Networks[0].Allocations = snap.Networks[0].Allocations[3:4]
+	got := printed(t, 0, func(s screen) error { return printYAML(s, newDump(snap, nodestatustest.Plugin())) })
 	wantText(t, got, `
 schema: 1
 networks:

@@ -1,4 +1,4 @@
-package cli
+package nodestatus
 
 import (
 	"fmt"
@@ -8,9 +8,7 @@ import (
 	"github.com/bolt-local/bolt-local/migrate/form"
 )
 
-// gap is what is there instead of the tombstone, and what to do.
-type gap struct{ text, cure string }
-
+// What to do where the tombstone is not there.
 const (
 	gapMends    = "the next ADD or DEL writes it again"
 	gapStays    = "remove the file, and the next ADD or DEL writes the tombstone"
@@ -18,51 +16,49 @@ const (
 	gapOpen     = "so host-local would start there and give out addresses that are held"
 )
 
-// String is a clause behind a colon.
-func (g *gap) String() string { return g.text + "; " + g.cure }
-
-// findGap returns nil where the network's own tombstone is in its place.
-func (a *app) findGap(network, path string, c form.Contents) *gap {
+// findGap returns what is there instead of the network's own tombstone, and what
+// to do; "" where that is in its place.
+func (r Reader) findGap(network, path string, c form.Contents) string {
 	switch n := c.Shut; {
 	case n != nil && *n == (form.Notice{}):
-		return &gap{fmt.Sprintf("%s is a file, but not bolt-local's: host-local fails on it as well, but nothing tells a reader why", path), gapStays}
-	case n != nil && !a.isOwn(*n, network):
-		g := &gap{fmt.Sprintf("%s is that of network %s in the data directory %s", path, n.Network, n.DataDir), gapMends}
-		if a.ofThisBoot(*n) {
-			g.cure = gapAnothers
+		return fmt.Sprintf("%s is a file, but not bolt-local's: host-local fails on it as well, but nothing tells a reader why; %s", path, gapStays)
+	case n != nil && !r.isOwn(*n, network):
+		cure := gapMends
+		if r.ofThisBoot(*n) {
+			cure = gapAnothers
 		}
-		return g
+		return fmt.Sprintf("%s is that of network %s in the data directory %s; %s", path, n.Network, n.DataDir, cure)
 	case n != nil:
-		return nil
+		return ""
 	case !c.Exists:
-		return &gap{fmt.Sprintf("nothing is at %s, %s", path, gapOpen), gapMends}
+		return fmt.Sprintf("nothing is at %s, %s; %s", path, gapOpen, gapMends)
 	case c.Bare:
-		return &gap{fmt.Sprintf("an empty directory is at %s, %s", path, gapOpen), gapMends}
+		return fmt.Sprintf("an empty directory is at %s, %s; %s", path, gapOpen, gapMends)
 	}
-	return &gap{fmt.Sprintf("host-local's directory is still at %s", path), gapMends}
+	return fmt.Sprintf("host-local's directory is still at %s; %s", path, gapMends)
 }
 
 // inTheWay tells of a file in the place of the directory on which each ADD
 // fails, in a phase that needs the directory.
-func (a *app) inTheWay(network string, v engine.View) error {
+func (r Reader) inTheWay(network string, v engine.View) error {
 	path, n := v.Progress.OldPath, v.Old.Shut
 	switch {
 	case n == nil || v.Progress.Phase == engine.Contract:
 		return nil
 	case *n == form.Notice{}:
 		return fmt.Errorf("%s is a file, not host-local's directory: each ADD fails until it is moved away", path)
-	case !a.isOwn(*n, network) && a.ofThisBoot(*n):
+	case !r.isOwn(*n, network) && r.ofThisBoot(*n):
 		return fmt.Errorf("%s is the tombstone of network %s in the data directory %s: %s", path, n.Network, n.DataDir, gapAnothers)
 	}
 	return nil
 }
 
-func (a *app) isOwn(n form.Notice, network string) bool {
-	return n.Network == network && sameDir(n.DataDir, a.dataDir)
+func (r Reader) isOwn(n form.Notice, network string) bool {
+	return n.Network == network && sameDir(n.DataDir, r.State.Store.Dir())
 }
 
-func (a *app) ofThisBoot(n form.Notice) bool {
-	return n.BootID != "" && n.BootID == a.store(0).BootID()
+func (r Reader) ofThisBoot(n form.Notice) bool {
+	return n.BootID != "" && n.BootID == r.State.Store.BootID()
 }
 
 // sameDir tells whether two paths lead to one directory.

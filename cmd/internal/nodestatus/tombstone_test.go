@@ -1,10 +1,11 @@
-package cli
+package nodestatus
 
 import (
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/bolt-local/bolt-local/migrate"
 	"github.com/bolt-local/bolt-local/migrate/engine"
 	"github.com/bolt-local/bolt-local/migrate/form"
 	"github.com/bolt-local/bolt-local/store"
@@ -12,8 +13,8 @@ import (
 
 func TestWhatIsThereInsteadOfTheTombstone(t *testing.T) {
 	dir := t.TempDir()
-	a := &app{dataDir: dir}
-	running := store.New(dir, store.Options{}).BootID()
+	r := Reader{State: migrate.State{Store: store.New(dir, store.Options{})}}
+	running := r.State.Store.BootID()
 	ours := form.Notice{Network: "podnet", DataDir: dir, BootID: running}
 	earlier, others, name, spelling := ours, ours, ours, ours
 	earlier.BootID = "an-earlier-boot"
@@ -23,7 +24,7 @@ func TestWhatIsThereInsteadOfTheTombstone(t *testing.T) {
 	for story, c := range map[string]struct {
 		found form.Contents
 		want  string // in the text; "": it is the tombstone
-		cure  string
+		cure  string // at its end
 	}{
 		"our own":                    {form.Contents{Shut: &ours}, "", ""},
 		"our own of an earlier boot": {form.Contents{Shut: &earlier}, "", ""},
@@ -36,12 +37,9 @@ func TestWhatIsThereInsteadOfTheTombstone(t *testing.T) {
 		"the directory that was to be swapped":          {form.Contents{Exists: true}, "directory is still at /n/podnet", gapMends},
 	} {
 		t.Run(story, func(t *testing.T) {
-			got := a.findGap("podnet", "/n/podnet", c.found)
-			if (got == nil) != (c.want == "") {
-				t.Fatalf("got %v, want %q", got, c.want)
-			}
-			if got != nil && (!strings.Contains(got.text, c.want) || got.cure != c.cure) {
-				t.Errorf("got %s, want %s; %s", got, c.want, c.cure)
+			got := r.findGap("podnet", "/n/podnet", c.found)
+			if (got == "") != (c.want == "") || !strings.Contains(got, c.want) || !strings.HasSuffix(got, c.cure) {
+				t.Errorf("got %q, want %q; %q", got, c.want, c.cure)
 			}
 		})
 	}
@@ -49,8 +47,8 @@ func TestWhatIsThereInsteadOfTheTombstone(t *testing.T) {
 
 func TestAFileInThePlaceOfTheDirectory(t *testing.T) {
 	dir := t.TempDir()
-	a := &app{dataDir: dir}
-	running := store.New(dir, store.Options{}).BootID()
+	r := Reader{State: migrate.State{Store: store.New(dir, store.Options{})}}
+	running := r.State.Store.BootID()
 	tombstone := func(dataDir, boot string) *form.Notice {
 		return &form.Notice{Network: "podnet", DataDir: dataDir, BootID: boot}
 	}
@@ -68,7 +66,7 @@ func TestAFileInThePlaceOfTheDirectory(t *testing.T) {
 		"another checkpoint's, of before": {engine.Switch, tombstone("/other", "an-earlier-boot"), ""},
 	} {
 		t.Run(story, func(t *testing.T) {
-			err := a.inTheWay("podnet", engine.View{
+			err := r.inTheWay("podnet", engine.View{
 				Progress: engine.Progress{Phase: c.phase, OldPath: "/n/podnet"},
 				Old:      form.Contents{Shut: c.found},
 			})

@@ -1,0 +1,85 @@
+package nodestatus_test
+
+import (
+	"fmt"
+	"math/big"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bolt-local/bolt-local/cmd/internal/nodestatus"
+	"github.com/bolt-local/bolt-local/cmd/internal/nodestatus/nodestatustest"
+)
+
+func TestMetricsAreExact(t *testing.T) {
+	got := map[string][]nodestatus.Sample{}
+	for _, f := range nodestatus.New(nodestatustest.Snapshot(), nodestatustest.Plugin()).Metrics() {
+		got[f.Name] = f.Samples
+	}
+	in := func(network, set string) []nodestatus.Label {
+		return []nodestatus.Label{{"network", network}, {"range_set", set}}
+	}
+	want := []nodestatus.Sample{
+		{in("podnet", "10.1.0.1-10.1.0.254"), "250"},
+		{in("podnet", "fd00:1::1-fd00:1::ffff:ffff:ffff:ffff"), "18446744073709551613"},
+		{in("storage", "10.1.0.1-10.1.0.2,192.168.7.10-192.168.7.10"), "0"},
+	}
+	if diff := cmp.Diff(want, got["bolt_local_range_set_free"]); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestMetricsAreOfOneKindInEachFamily(t *testing.T) {
+	bad := nodestatustest.Snapshot()
+	bad.Path, bad.Format.Writer = "/d\xff/checkpoint.db", "v0\xff"
+	for story, snap := range map[string]nodestatus.Snapshot{
+		"nothing":          {Path: "/d/checkpoint.db"},
+		"everything":       nodestatustest.Snapshot(),
+		"a path in Latin1": bad,
+	} {
+		t.Run(story, func(t *testing.T) {
+			families := map[string]bool{}
+			for _, f := range nodestatus.New(snap, nodestatustest.Plugin()).Metrics() {
+				if families[f.Name] || f.Name == "" || f.Help == "" {
+					t.Errorf("family %q, help %q is there twice, or has no name or help", f.Name, f.Help)
+				}
+				families[f.Name] = true
+				wantOfOneKind(t, f)
+			}
+		})
+	}
+}
+
+// wantOfOneKind checks what a Prometheus registry insists on.
+func wantOfOneKind(t *testing.T, f nodestatus.Family) {
+	t.Helper()
+	names := func(s nodestatus.Sample) []string {
+		var all []string
+		for _, l := range s.Labels {
+			all = append(all, l.Name)
+		}
+		return all
+	}
+	seen := map[string]bool{}
+	for _, s := range f.Samples {
+		if !slices.Equal(names(s), names(f.Samples[0])) {
+			t.Errorf("%s has labels %q and %q", f.Name, names(s), names(f.Samples[0]))
+		}
+		if key := fmt.Sprintf("%q", s.Labels); seen[key] {
+			t.Errorf("%s has two samples with the labels %s", f.Name, key)
+		} else {
+			seen[key] = true
+		}
+		if _, ok := new(big.Int).SetString(s.Value, 10); !ok {
+			t.Errorf("%s has the value %q", f.Name, s.Value)
+		}
+	}
+}
+
+func TestLabelsAreUTF8(t *testing.T) {
+	families := nodestatus.New(nodestatus.Snapshot{Path: "a\\b\"c\nd\xff"}, nodestatustest.Plugin()).Metrics()
+	if got, want := families[0].Samples[0].Labels, []nodestatus.Label{{"path", "a\\b\"c\nd\uFFFD"}}; !slices.Equal(got, want) {
+		t.Errorf("labels %q, want %q", got, want)
+	}
+}

@@ -1,0 +1,75 @@
+package nodestatus
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/bolt-local/bolt-local/cmd/internal/wording"
+	"github.com/bolt-local/bolt-local/store"
+	"github.com/bolt-local/bolt-local/store/record"
+)
+
+// Snapshot is what a Reader copies out of the checkpoint, and out of
+// host-local's directories as far as the phases read these.
+type Snapshot struct {
+	Path   string // of the checkpoint, which is in the data directory
+	Exists bool
+	Size   int64 // of the file in bytes
+	Format store.Format
+	Epoch  uint64            // the number of this boot
+	Boots  map[uint64]string // boot ids by epoch number
+	// Networks are those that were asked for, in the order of their names.
+	Networks []Network
+	// Problem is why the checkpoint may not be believed or is not complete.
+	Problem error
+	// Irregular: what is in its place is no file, and cannot be repaired.
+	Irregular bool
+	// Damages are former ones that nobody has acknowledged, the oldest first.
+	Damages []store.Damage
+	// Lost is why networks may be missing, "" where none is.
+	Lost string
+	// Deferred counts the DELs that wait, where LoadVerified has looked.
+	Deferred int
+}
+
+// Network is what is stored of one network, as the next call would find it.
+type Network struct {
+	Name        string
+	Ranges      []record.RangeSet
+	Allocations []record.Allocation // in the order of their addresses
+	Migration   Migration
+	// Partial: looking through the directory failed, and what is here is what can
+	// be read of the checkpoint itself.
+	Partial bool
+	// Problem is what is wrong with the directory.
+	Problem error
+	// Lost is why allocations may be missing, "" where none is.
+	Lost string
+}
+
+// Unseen: what the network holds is in the directory alone, and cannot be seen.
+func (n Network) Unseen() bool {
+	return (n.Partial || n.Problem != nil) && n.Migration.inDirectoryAlone()
+}
+
+// Err is all that is wrong with what was copied.
+func (snap Snapshot) Err() error {
+	err := snap.Problem
+	if snap.damaged() {
+		err = fmt.Errorf("%w; see `%s`", err, wording.Command(snap.dataDir(), "repair", "--dry-run"))
+	}
+	for _, n := range snap.Networks {
+		if n.Problem != nil {
+			err = errors.Join(err, fmt.Errorf("network %s: %w", n.Name, n.Problem))
+		}
+	}
+	return err
+}
+
+// damaged tells whether a call that may write, or `repair`, mends the problem.
+func (snap Snapshot) damaged() bool {
+	return errors.Is(snap.Problem, store.ErrDamaged) && !snap.Irregular
+}
+
+func (snap Snapshot) dataDir() string { return filepath.Dir(snap.Path) }
