@@ -163,6 +163,7 @@ func (a *allocator) renew(set record.RangeSet, held record.Allocation) error {
 		if h.Attachment == a.holder.Attachment {
 			h.NetNS, h.Pod, h.BootTime = a.holder.NetNS, a.holder.Pod, a.holder.BootTime
 			h.Origin = record.OriginAdd // its DEL will come here, whoever gave the address
+			h = h.Knowing(record.UnknownNetwork)
 			if h.AllocatedAt.IsZero() {
 				h.AllocatedAt = a.holder.AllocatedAt
 			}

@@ -38,8 +38,7 @@ func rename(tx Tx, a record.Allocation, att record.Attachment) error {
 	for i, h := range a.Holders {
 		if h.Attachment == unnamed(att) {
 			h.Attachment = att
-			h.Unknown = slices.DeleteFunc(slices.Clone(h.Unknown), func(field string) bool { return field == "ifname" })
-			a.Holders[i] = h
+			a.Holders[i] = h.Knowing(record.UnknownIfName)
 		}
 	}
 	return tx.Put(a)

@@ -84,14 +84,14 @@ func forgets(path string) bool {
 }
 
 // admitFirst is admit before a checkpoint is made, so that a refusal makes none.
-func (s State) admitFirst(network string) error {
+func (s State) admitFirst(network string, accepted bool) error {
 	path := s.oldPath(network)
 	if path == "" || s.Store.Exists() || s.Store.Lost() != nil {
 		return nil // what is lost may be healed
 	}
 	dir := hostlocal.At(path)
 	if dir.HoldsSomething() {
-		return s.admit(network, form.Contents{Exists: true}, false)
+		return s.admit(network, form.Contents{Exists: true}, accepted)
 	}
 	c, err := dir.Look()
 	if err != nil {
@@ -100,7 +100,7 @@ func (s State) admitFirst(network string) error {
 	if err := s.engine(network).NotAnothers(c); err != nil {
 		return err
 	}
-	return s.admit(network, c, false)
+	return s.admit(network, c, accepted)
 }
 
 func target(cfg *ipam.Config) engine.Phase {

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/bolt-local/bolt-local/ipam"
+	"github.com/bolt-local/bolt-local/migrate/backfill"
 	"github.com/bolt-local/bolt-local/migrate/cnicache"
 	"github.com/bolt-local/bolt-local/migrate/engine"
 	"github.com/bolt-local/bolt-local/migrate/form"
@@ -90,7 +91,7 @@ func (s State) Update(verb ipam.Verb, network string, fn func(ipam.Tx) error) er
 		op.Creates = op.Creates || (call.Enters && !s.Store.Exists() && hostlocal.At(call.OldPath).HoldsSomething())
 	}
 	if call.Grants {
-		if err := s.admitFirst(network); err != nil {
+		if err := s.admitFirst(network, false); err != nil {
 			return cniError(err)
 		}
 	}
@@ -108,12 +109,16 @@ func (s State) Update(verb ipam.Verb, network string, fn func(ipam.Tx) error) er
 
 func (s State) update(op store.Op, call engine.Call, fn func(ipam.Tx) error) (engine.Step, error) {
 	var step engine.Step
+	var settled []backfill.Guess
 	err := s.healing(call, func() error {
 		var network *store.Network
 		var accepted bool
-		call.Due = func(tx ipam.Tx, changed func(netip.Addr) time.Time) error { return s.carryOut(network, tx, changed) }
+		settles := func(tx ipam.Tx) ipam.Tx { return settling{tx, &settled, call.Network} }
+		call.Due = func(tx ipam.Tx, changed func(netip.Addr) time.Time) error {
+			return s.carryOut(network, settles(tx), changed)
+		}
 		e := s.engine(call.Network)
-		e.Admit = func(c form.Contents) error { return s.admit(call.Network, c, accepted) }
+		e.Admit = func(c form.Contents) error { return s.admit(call.Network, c, accepted || call.Fills) }
 		work := e.Begin(call)
 		defer work.Unlock()
 		op.Committed = work.Committed
@@ -122,12 +127,21 @@ func (s State) update(op store.Op, call engine.Call, fn func(ipam.Tx) error) (en
 		}
 		err := s.Store.Update(op, func(tx *store.Tx) error {
 			network, accepted = tx.Network(call.Network), tx.Accepted()
-			return work.Run(schema1{network, tx}, fn)
+			settled = nil
+			return work.Run(schema1{network, tx}, func(tx ipam.Tx) error {
+				if call.Grants || call.Frees {
+					tx = settles(tx)
+				}
+				return fn(tx)
+			})
 		})
 		err = work.Answer(err, errors.Is(err, store.ErrNoSpace))
 		step = work.Step()
 		return err
 	})
+	if err == nil {
+		s.dropOthers(settled)
+	}
 	return step, cniError(err)
 }
 

@@ -15,6 +15,8 @@ func (s *Store) lock(create, write bool, deadline time.Time) (*filelock.Lock, er
 			return nil, err
 		}
 	}
+	since := time.Now()
+	defer func() { s.opts.Waited(time.Since(since)) }()
 	return filelock.Acquire(s.file(LockFile), filelock.Options{
 		Create:   create,
 		Write:    write,

@@ -21,6 +21,9 @@ type Options struct {
 	Writer string
 	// Warn gets a line for what went wrong without failing the call; nil drops it.
 	Warn func(string)
+	// Waited is told how long each call waited for the lock, had or not; nil for
+	// nobody.
+	Waited func(time.Duration)
 	// BootID replaces the kernel's boot id; "" stands for one that cannot be read.
 	BootID func() string
 	// Stuck is called, from another goroutine, when a call makes no progress. It
@@ -53,6 +56,9 @@ func New(dir string, opts Options) *Store {
 	}
 	if opts.BootID == nil {
 		opts.BootID = sync.OnceValue(readBootID) // one call is of one boot
+	}
+	if opts.Waited == nil {
+		opts.Waited = func(time.Duration) {}
 	}
 	if opts.Stuck == nil {
 		opts.Stuck = exitStuck

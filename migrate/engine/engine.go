@@ -42,6 +42,9 @@ type Call struct {
 	Enters bool
 	// Grants: it is an ADD. It brings ranges, and takes a step towards Target.
 	Grants bool
+	// Fills: it records what attachments are known to hold. Like an ADD it brings
+	// ranges and may make what is missing, but it changes no phase.
+	Fills bool
 	// Frees: it is a DEL.
 	Frees  bool
 	Target Phase
@@ -61,3 +64,7 @@ type Call struct {
 	// reading all of both.
 	Compares bool
 }
+
+// brings tells whether the call has a configuration whose ranges count, and
+// wants addresses to be taken.
+func (c Call) brings() bool { return c.Grants || c.Fills }

@@ -104,7 +104,7 @@ func (u *update) restore(m *merge) error {
 		return nil
 	}
 	marks, err := u.apply(changes)
-	if err != nil && !u.call.Grants && u.call.By == 0 {
+	if err != nil && !u.call.brings() && u.call.By == 0 {
 		u.warnf("%v", err)
 		u.unsure, m.restored = true, 0
 		return nil

@@ -72,7 +72,7 @@ func (m *merge) fresh(a record.Allocation, e form.Entry) {
 	h := e.Holder
 	m.complete(e.Addr, &h)
 	if h.IfName == "" {
-		h.Unknown = []string{"ifname"}
+		h.Unknown = []string{record.UnknownIfName}
 	}
 	a.Epoch = m.epoch
 	a.Holders = append([]record.Holder{h}, a.Holders...)

@@ -50,8 +50,8 @@ func (w *Work) Step() Step {
 }
 
 // Answer is what the caller is told, where the transaction ended with err.
-// Where it could not be committed the old form has been written: an ADD is taken
-// back there, or nobody would free what nobody was told of. What was freed stays
+// Where it could not be committed the old form has been written: what was taken
+// is taken back there, or nobody would free what nobody was told of. What was freed stays
 // so, and the next call sees it; on a full disk that is a success.
 func (w *Work) Answer(err error, full bool) error {
 	switch {
@@ -59,7 +59,7 @@ func (w *Work) Answer(err error, full bool) error {
 		return w.verb
 	case !w.ran || w.u.old == nil || w.u.p.Phase == Contract:
 		return err
-	case w.u.call.Grants:
+	case w.u.call.brings():
 		return errors.Join(err, w.u.takeBack(w.u.mirrored))
 	case full && w.u.call.By == 0 && w.verb == nil && !w.u.untraced:
 		w.u.warnf("%v; %s has it, and the next call that finds room takes it over", err, w.u.old.Path())

@@ -58,7 +58,7 @@ type Holder struct {
 	BootTime time.Duration
 	NetNS    NetNS
 	Pod      Pod
-	// Unknown names the fields that an import could not fill ("ifname", "network").
+	// Unknown names the fields that an import could not fill; see [UnknownIfName].
 	Unknown []string
 	// Mark is the identity of what an older form keeps for this holder, in that
 	// form's own terms (host-local: inode and change time of the file); empty
@@ -66,6 +66,21 @@ type Holder struct {
 	Mark string
 
 	extra, netnsExtra, podExtra extraFields
+}
+
+// What Holder.Unknown names, as it stands on disk and in `dump`.
+const (
+	UnknownIfName  = "ifname"
+	UnknownNetwork = "network" // the network is a guess: the address lies in its ranges
+)
+
+// Guessed tells whether it is a guess that h holds the address in this network.
+func (h Holder) Guessed() bool { return slices.Contains(h.Unknown, UnknownNetwork) }
+
+// Knowing returns h with a field that was unknown known.
+func (h Holder) Knowing(field string) Holder {
+	h.Unknown = slices.DeleteFunc(slices.Clone(h.Unknown), func(f string) bool { return f == field })
+	return h
 }
 
 // Allocation is one address and who holds it: one attachment, or more where
