@@ -1,0 +1,163 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bolt-local/bolt-local/cmd/bolt-local-agent/internal/netconf"
+	"github.com/bolt-local/bolt-local/cmd/internal/wording"
+	"github.com/bolt-local/bolt-local/ipam"
+	"github.com/bolt-local/bolt-local/migrate"
+	"github.com/bolt-local/bolt-local/migrate/backfill"
+)
+
+// fillFlags are those of a backfill.
+type fillFlags struct {
+	confDir string
+	network string
+	dryRun  bool
+}
+
+func (a *app) backfillCommand() *cobra.Command {
+	var f fillFlags
+	cmd := &cobra.Command{
+		Use:   "backfill [flags]",
+		Short: "Record the addresses of running pods that are not known",
+		Long: `Record the addresses of all running pods that bolt-local does not know, and what
+its records lack: interface, network namespace, pod.
+
+For a node that moves to bolt-local from another IPAM plugin with its pods
+running, or that has lost its data directory. A damaged checkpoint is repaired
+first. Networks and their ranges are those of the configurations in --conf-dir
+that have this data directory, and those that are stored.
+
+Which network gave an address is known from libcni's cache of results. Without
+it the address is recorded in every network that has it in a range, marked as a
+guess, until DEL, GC or the next boot settle it. What is recorded wins over what
+the runtime says: a conflict is told, and nothing changed.
+
+Where ADD was refused because allocations had been lost, it is served again once
+the runtime has told of every pod.`,
+		Example: `  bolt-local-agent backfill --dry-run
+  bolt-local-agent backfill`,
+	}
+	cmd.Flags().StringVar(&f.network, "network", "", "fill this `network` alone")
+	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "say what would be recorded, and change nothing")
+	confDirFlag(cmd, &f.confDir)
+	return a.command(cmd, func(ctx context.Context) error { return a.backfill(ctx, f) })
+}
+
+func confDirFlag(cmd *cobra.Command, dir *string) {
+	cmd.Flags().StringVar(dir, "conf-dir", netconf.DefaultDir, "CNI configurations in this `dir`ectory")
+	_ = cmd.MarkFlagDirname("conf-dir")
+}
+
+// backfill is one round. It fails where one sandbox or network did, after all
+// others are done.
+func (a *app) backfill(ctx context.Context, f fillFlags) error {
+	client, err := a.runtime()
+	if err != nil {
+		return unchanged(err)
+	}
+	defer client.Close()
+	listing, err := client.Sandboxes(ctx)
+	if err != nil {
+		return unchanged(err)
+	}
+	configs := a.configs(f.confDir)
+	report, err := a.state().Backfill(migrate.Backfill{
+		Configs:   configs,
+		Network:   f.network,
+		CacheDirs: ipam.DefaultCNICacheDirs(),
+		Running:   listing.Running,
+		NotReady:  listing.NotReady,
+		Complete:  len(listing.Failed) == 0,
+		BootTime:  bootTime(),
+		DryRun:    f.dryRun,
+	})
+	a.printFilled(report, f.dryRun)
+	for _, failed := range listing.Failed {
+		err = errors.Join(err, failed)
+	}
+	return err
+}
+
+// unchanged says that nothing has happened yet.
+func unchanged(err error) error { return fmt.Errorf("nothing was changed: %w", err) }
+
+// configs are those of the networks in this data directory.
+func (a *app) configs(dir string) []*ipam.Config {
+	all, errs := netconf.Load(dir)
+	for _, err := range errs {
+		a.warn(wording.OneLine(err.Error()))
+	}
+	var mine []*ipam.Config
+	for _, c := range all {
+		for _, w := range c.Warnings {
+			a.warn("network " + c.Network + ": " + w)
+		}
+		if c.DataDir != a.dataDir {
+			a.warn(fmt.Sprintf("network %s is left out: it has ipam.dataDir %s; run once more with --data-dir %s for it", c.Network, c.DataDir, c.DataDir))
+			continue
+		}
+		mine = append(mine, c)
+	}
+	return mine
+}
+
+func (a *app) printFilled(r migrate.BackfillReport, dryRun bool) {
+	if r.Repaired != nil {
+		a.say(done(dryRun, "repaired", "would repair") + " the checkpoint: " + wording.OneLine(r.Repaired.Error()))
+	}
+	count := map[backfill.Outcome]int{}
+	for _, f := range r.Filled {
+		count[f.Outcome]++
+		switch f.Outcome {
+		case backfill.Added:
+			a.say(describe(done(dryRun, "added", "would add"), f))
+		case backfill.Completed:
+			a.say(describe(done(dryRun, "completed", "would complete"), f))
+		case backfill.Conflict:
+			a.warn(fmt.Sprintf("network %s: container %s uses %s, which is recorded for container %s: delete the pod of one",
+				f.Network, f.Claim.Holder.ContainerID, f.Addr, f.Held.Holders[0].ContainerID))
+		}
+	}
+	for _, g := range r.Dropped {
+		a.say(fmt.Sprintf("network %s: %s the guess that container %s holds %s: another network gave it", g.Network, done(dryRun, "dropped", "would drop"), g.ContainerID, g.Addr))
+	}
+	a.say(fmt.Sprintf("%d added, %d completed, %d known already, %d in conflict.",
+		count[backfill.Added], count[backfill.Completed], count[backfill.Known], count[backfill.Conflict]))
+	switch {
+	case r.Accepted:
+		a.say("Every running pod is recorded: ADD " + done(dryRun, "is", "would be") + " served again.")
+	case r.Lost != "":
+		a.warn("ADD stays refused, since not every pod is known: " + r.Lost)
+	}
+}
+
+func done(dryRun bool, did, would string) string {
+	if dryRun {
+		return would
+	}
+	return did
+}
+
+func describe(did string, f migrate.Filled) string {
+	h := f.Claim.Holder
+	text := fmt.Sprintf("network %s: %s %s of container %s", f.Network, did, f.Addr, h.ContainerID)
+	if h.IfName != "" {
+		text += ", ifname " + h.IfName
+	}
+	if h.Pod.Name != "" {
+		text += ", pod " + h.Pod.Namespace + "/" + h.Pod.Name
+	}
+	text += fmt.Sprintf(" (%s)", h.Origin)
+	if len(h.Unknown) > 0 {
+		text += ", unknown: " + strings.Join(h.Unknown, ", ")
+	}
+	return text
+}

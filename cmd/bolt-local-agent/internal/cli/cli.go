@@ -1,0 +1,166 @@
+// Package cli is the command line of bolt-local-agent.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+
+	"github.com/bolt-local/bolt-local/cmd/bolt-local-agent/internal/cri"
+	"github.com/bolt-local/bolt-local/cmd/internal/wording"
+	"github.com/bolt-local/bolt-local/ipam"
+	"github.com/bolt-local/bolt-local/ipam/netns"
+	"github.com/bolt-local/bolt-local/migrate"
+	"github.com/bolt-local/bolt-local/store"
+)
+
+// Exit statuses of Main.
+const (
+	exitOK     = 0
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+// Main carries out one command and returns the exit status: 0 when it did what
+// was asked, 1 when it failed, 2 when it was not understood. The first SIGINT or
+// SIGTERM ends it between two writes.
+func Main(version string, args []string, stdout, stderr io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGINT, unix.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // the second one ends the process
+	a := &app{version: version, out: stdout, stderr: stderr}
+	root := a.root()
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	return a.exit(root.ExecuteContextC(ctx))
+}
+
+// app is what the commands share.
+type app struct {
+	version     string
+	out, stderr io.Writer
+
+	dataDir  string        // --data-dir
+	endpoint string        // --runtime-endpoint
+	timeout  time.Duration // --timeout
+	waited   func(time.Duration)
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "bolt-local-agent",
+		Short: "Keeps bolt-local's checkpoint in line with the container runtime",
+		Long: `bolt-local-agent asks a node's container runtime (containerd, CRI-O) over CRI v1
+which pods run. It records what bolt-local does not know of them, and takes back
+what pods have left that the runtime does not know any more.
+
+The plugin works without it.`,
+		Version:       a.version,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	flags := root.PersistentFlags()
+	flags.StringVar(&a.dataDir, "data-dir", ipam.DefaultDataDir, "bolt-local's data `dir`ectory, as ipam.dataDir has it")
+	flags.StringVar(&a.endpoint, "runtime-endpoint", "", "`socket` of the runtime (default as crictl finds it: CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, containerd's, CRI-O's)")
+	flags.DurationVar(&a.timeout, "timeout", 10*time.Second, "longest wait for one answer of the runtime")
+	_ = root.MarkPersistentFlagDirname("data-dir")
+	root.AddCommand(a.backfillCommand(), a.gcCommand(), a.serveCommand())
+	return root
+}
+
+// failure is an error of a command that was understood. All other errors are
+// about how it was called.
+type failure struct{ error }
+
+func (f failure) Unwrap() error { return f.error }
+
+// usageError is one that a command finds by itself.
+type usageError struct{ error }
+
+// command gives cmd what all commands have. run's errors are failures.
+func (a *app) command(cmd *cobra.Command, run func(ctx context.Context) error) *cobra.Command {
+	cmd.Args = cobra.NoArgs
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if a.dataDir == "" {
+			return errors.New("--data-dir is empty")
+		}
+		if a.timeout <= 0 {
+			return errors.New("--timeout is not above 0")
+		}
+		abs, err := filepath.Abs(a.dataDir)
+		if err == nil {
+			a.dataDir = abs
+			err = run(cmd.Context())
+		}
+		if err == nil || errors.As(err, &usageError{}) {
+			return err
+		}
+		return failure{err}
+	}
+	cmd.ValidArgsFunction = cobra.NoFileCompletions
+	cmd.DisableFlagsInUseLine = true
+	return cmd
+}
+
+func (a *app) exit(cmd *cobra.Command, err error) int {
+	if err == nil {
+		return exitOK
+	}
+	if errors.As(err, &failure{}) {
+		a.warn(wording.OneLine(err.Error()))
+		return exitFailed
+	}
+	a.warn(strings.TrimSpace(err.Error()))
+	fmt.Fprintf(a.stderr, "Run '%s --help' for usage.\n", cmd.CommandPath())
+	return exitUsage
+}
+
+// warn prints a line for the operator beside the output.
+func (a *app) warn(line string) {
+	fmt.Fprintln(a.stderr, "bolt-local-agent: "+wording.Printable(line))
+}
+
+// say prints a line of the output.
+func (a *app) say(line string) { fmt.Fprintln(a.out, wording.Printable(line)) }
+
+// state is that of the data directory, with what the kernel says of namespaces
+// now: it is for one round.
+func (a *app) state() migrate.State { return a.stateWithin(store.DefaultLockTimeout) }
+
+func (a *app) stateWithin(lockTimeout time.Duration) migrate.State {
+	namespaces := &netns.System{}
+	plugin := &ipam.Plugin{Namespaces: namespaces}
+	return migrate.State{
+		Store:      store.New(a.dataDir, store.Options{LockTimeout: lockTimeout, Writer: a.version, Warn: a.warn, Waited: a.waited}),
+		Namespaces: namespaces,
+		Stale:      plugin.Stale,
+		Warn:       a.warn,
+	}
+}
+
+// runtime connects to the container runtime.
+func (a *app) runtime() (*cri.Client, error) {
+	endpoint, err := cri.Endpoint(a.endpoint)
+	if err != nil {
+		return nil, err
+	}
+	return cri.Dial(endpoint, a.timeout)
+}
+
+// bootTime is CLOCK_BOOTTIME, 0 where that cannot be read: then nothing is old.
+func bootTime() time.Duration {
+	var ts unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &ts); err != nil {
+		return 0
+	}
+	return time.Duration(ts.Nano())
+}

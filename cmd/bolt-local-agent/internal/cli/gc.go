@@ -1,0 +1,157 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bolt-local/bolt-local/cmd/bolt-local-agent/internal/sweep"
+	"github.com/bolt-local/bolt-local/cmd/internal/wording"
+	"github.com/bolt-local/bolt-local/ipam"
+	"github.com/bolt-local/bolt-local/migrate/cnicache"
+)
+
+// Defaults of a garbage collection. The grace period is longer than any ADD in
+// flight: the kubelet gives up after 4 minutes, CRI-O after 5 and its request's
+// own time.
+const (
+	defaultGrace        = 10 * time.Minute
+	defaultConfirmAfter = 30 * time.Second
+)
+
+// gcFlags are those of a garbage collection.
+type gcFlags struct {
+	grace, confirmAfter time.Duration
+	networks            []string
+	cacheDirs           []string
+	dryRun              bool
+}
+
+func (f *gcFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.DurationVar(&f.grace, "grace", defaultGrace, "how old an allocation has to be")
+	flags.DurationVar(&f.confirmAfter, "confirm-after", defaultConfirmAfter, "ask the runtime once more after this time")
+	flags.StringArrayVar(&f.networks, "network", nil, "in this `network`, free also what carries no pod's identity; may be repeated")
+	flags.StringArrayVar(&f.cacheDirs, "cni-cache-dir", ipam.DefaultCNICacheDirs(), "cached results in this `dir`ectory; may be repeated")
+	_ = cmd.MarkFlagDirname("cni-cache-dir")
+}
+
+func (f *gcFlags) check() error {
+	if f.grace < 0 || f.confirmAfter < 0 {
+		return usageError{errors.New("--grace and --confirm-after are not negative")}
+	}
+	return nil
+}
+
+func (a *app) gcCommand() *cobra.Command {
+	var f gcFlags
+	cmd := &cobra.Command{
+		Use:   "gc [flags]",
+		Short: "Take back what pods have left that the runtime does not know",
+		Long: `Free the addresses of pods that the container runtime does not know any more, as
+their DEL was lost. For containerd, which never calls CNI's GC.
+
+An allocation is freed only when it carries a pod's uid or infra container id
+(recorded, or in libcni's cache), is older than --grace, is in neither of two
+listings that began after that, was not changed in between, and its network
+namespace is not alive. What podman or nerdctl have made carries no such id, and
+is left alone, unless its network is named with --network.
+
+Where two runtimes with pods share the node, run it for neither network that
+both use.`,
+		Example: `  bolt-local-agent gc --dry-run
+  bolt-local-agent gc
+  bolt-local-agent gc --interval 5m`,
+	}
+	f.add(cmd)
+	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "say what would be freed, and free nothing")
+	interval := cmd.Flags().Duration("interval", 0, "do it again and again, after this time; 0 for once")
+	return a.command(cmd, func(ctx context.Context) error {
+		if err := f.check(); err != nil {
+			return err
+		}
+		if *interval < 0 {
+			return usageError{errors.New("--interval is not negative")}
+		}
+		sweeper := a.sweeper(f)
+		if *interval == 0 {
+			freed, err := a.sweep(ctx, sweeper, f)
+			if freed > 0 || err == nil {
+				err = errors.Join(err, a.printTotal(freed, f.dryRun))
+			}
+			return err
+		}
+		for ctx.Err() == nil {
+			if _, err := a.sweep(ctx, sweeper, f); err != nil && ctx.Err() == nil {
+				a.warn(wording.OneLine(err.Error()))
+			}
+			pause(ctx, *interval)
+		}
+		return nil
+	})
+}
+
+// pause waits until d is over or ctx has ended.
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
+}
+
+func (a *app) sweeper(f gcFlags) *sweep.Sweeper {
+	return &sweep.Sweeper{
+		Options: sweep.Options{
+			Grace:        f.grace,
+			ConfirmAfter: f.confirmAfter,
+			Networks:     f.networks,
+			Cache:        cnicache.Cache{Dirs: f.cacheDirs},
+			DryRun:       f.dryRun,
+		},
+		State:    a.state,
+		List:     a.list,
+		BootTime: bootTime,
+	}
+}
+
+// list asks the runtime, on a connection of its own: it may have been restarted
+// since.
+func (a *app) list(ctx context.Context) (map[string]bool, error) {
+	client, err := a.runtime()
+	if err != nil {
+		return nil, err
+	}
+	defer client.Close()
+	return client.List(ctx)
+}
+
+// sweep is one round. It tells of what was freed, also where it fails.
+func (a *app) sweep(ctx context.Context, s *sweep.Sweeper, f gcFlags) (freed int, err error) {
+	swept, err := s.Run(ctx)
+	for _, one := range swept.Freed {
+		line := one.String()
+		if f.dryRun {
+			line = one.Planned()
+		}
+		a.say(line)
+	}
+	for _, line := range swept.Kept {
+		a.warn(line)
+	}
+	if err != nil && len(swept.Freed) == 0 {
+		err = fmt.Errorf("nothing was freed: %w", err)
+	}
+	return len(swept.Freed), err
+}
+
+func (a *app) printTotal(n int, dryRun bool) error {
+	line := done(dryRun, "Freed ", "Would free ") + wording.Counted(n, "allocation", "allocations") + "."
+	if n == 0 {
+		line = done(dryRun, "Nothing was freed.", "Nothing would be freed.")
+	}
+	_, err := fmt.Fprintln(a.out, line)
+	return err
+}

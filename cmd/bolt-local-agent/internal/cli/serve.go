@@ -1,0 +1,161 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/spf13/cobra"
+
+	"github.com/bolt-local/bolt-local/cmd/bolt-local-agent/internal/metrics"
+	"github.com/bolt-local/bolt-local/cmd/internal/nodestatus"
+	"github.com/bolt-local/bolt-local/cmd/internal/wording"
+	"github.com/bolt-local/bolt-local/ipam"
+)
+
+// Defaults of serve.
+const (
+	defaultListen   = "127.0.0.1:9431"
+	defaultInterval = 5 * time.Minute
+)
+
+// The wait before a backfill that failed is tried again doubles up to a minute:
+// at the start of a node the runtime comes later.
+const (
+	firstRetry   = time.Second
+	longestRetry = time.Minute
+)
+
+// shutdownTime is how long a scrape may take to its end.
+const shutdownTime = 5 * time.Second
+
+func (a *app) serveCommand() *cobra.Command {
+	var (
+		gc   gcFlags
+		fill fillFlags
+	)
+	cmd := &cobra.Command{
+		Use:   "serve [flags]",
+		Short: "Do both again and again, and serve metrics",
+		Long: `Backfill once the runtime answers, then take back what pods have left every
+--interval, and serve /metrics (Prometheus) and /healthz on --listen.
+
+/healthz answers 200 while the last round went well and the checkpoint can be
+believed, 503 and the reason otherwise. It changes nothing for the plugin, which
+works without the agent.`,
+		Example: `  bolt-local-agent serve
+  bolt-local-agent serve --listen 127.0.0.1:9431 --interval 10m --grace 15m`,
+	}
+	gc.add(cmd)
+	confDirFlag(cmd, &fill.confDir)
+	listen := cmd.Flags().String("listen", defaultListen, "`address` for metrics and health")
+	interval := cmd.Flags().Duration("interval", defaultInterval, "time between two rounds")
+	return a.command(cmd, func(ctx context.Context) error {
+		if err := gc.check(); err != nil {
+			return err
+		}
+		if *interval <= 0 {
+			return usageError{errors.New("--interval is not above 0")}
+		}
+		return a.serve(ctx, *listen, *interval, fill, gc)
+	})
+}
+
+func (a *app) serve(ctx context.Context, listen string, interval time.Duration, fill fillFlags, gc gcFlags) error {
+	counters := metrics.New(func() nodestatus.Reader { return nodestatus.Reader{State: a.stateWithin(ipam.ReadTimeout)} })
+	a.waited = counters.Waited
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(counters)
+	var health health
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4}))
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		if err := errors.Join(health.err(), counters.Problem()); err != nil {
+			http.Error(w, wording.OneLine(err.Error()), http.StatusServiceUnavailable)
+			return
+		}
+		fmt.Fprintln(w, "ok")
+	})
+	listener, err := net.Listen("tcp", listen)
+	if err != nil {
+		return fmt.Errorf("--listen %s: %w", listen, err)
+	}
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	a.say("Serving metrics at http://" + listener.Addr().String() + "/metrics.")
+
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	var rounds sync.WaitGroup
+	rounds.Go(func() { a.rounds(ctx, interval, fill, gc, &health, counters) })
+	select {
+	case err = <-served:
+	case <-ctx.Done():
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
+		defer cancel()
+		err = server.Shutdown(last)
+	}
+	stop()
+	rounds.Wait()
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}
+
+// rounds backfills, and then sweeps, until ctx ends.
+func (a *app) rounds(ctx context.Context, interval time.Duration, fill fillFlags, gc gcFlags, health *health, counters *metrics.Collector) {
+	round := func(what string, do func() error) bool {
+		err := do()
+		if ctx.Err() != nil {
+			return true
+		}
+		if health.set(err); err != nil {
+			a.warn(what + ": " + wording.OneLine(err.Error()))
+		}
+		counters.Round(what, err)
+		return err == nil
+	}
+	for retry := firstRetry; !round("backfill", func() error { return a.backfill(ctx, fill) }); retry = min(2*retry, longestRetry) {
+		pause(ctx, retry)
+	}
+	sweeper := a.sweeper(gc)
+	for ctx.Err() == nil {
+		round("gc", func() error {
+			freed, err := a.sweep(ctx, sweeper, gc)
+			counters.Freed(metrics.UnknownToRuntime, freed)
+			return err
+		})
+		pause(ctx, interval)
+	}
+}
+
+// health is how the last round went. The zero value is that of a process that
+// has had none.
+type health struct {
+	mu    sync.Mutex
+	begun bool
+	last  error
+}
+
+func (h *health) set(err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.begun, h.last = true, err
+}
+
+func (h *health) err() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.begun {
+		return errors.New("the container runtime has not answered yet")
+	}
+	return h.last
+}
