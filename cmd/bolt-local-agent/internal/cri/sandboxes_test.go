@@ -1,0 +1,194 @@
+package cri
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/bolt-local/bolt-local/migrate/backfill"
+	"github.com/bolt-local/bolt-local/store/record"
+)
+
+// runtime answers as it is told to.
+type runtime struct {
+	runtimeapi.UnimplementedRuntimeServiceServer
+	list   func() ([]*runtimeapi.PodSandbox, error)
+	status func(ctx context.Context, id string) (*runtimeapi.PodSandboxStatusResponse, error)
+}
+
+func (r runtime) ListPodSandbox(context.Context, *runtimeapi.ListPodSandboxRequest) (*runtimeapi.ListPodSandboxResponse, error) {
+	items, err := r.list()
+	return &runtimeapi.ListPodSandboxResponse{Items: items}, err
+}
+
+func (r runtime) PodSandboxStatus(ctx context.Context, q *runtimeapi.PodSandboxStatusRequest) (*runtimeapi.PodSandboxStatusResponse, error) {
+	if !q.Verbose {
+		return nil, status.Error(codes.InvalidArgument, "not verbose")
+	}
+	return r.status(ctx, q.PodSandboxId)
+}
+
+const testTimeout = 500 * time.Millisecond
+
+func serve(t *testing.T, r runtime) (*Client, *grpc.Server) {
+	t.Helper()
+	socket := filepath.Join(t.TempDir(), "cri.sock")
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := grpc.NewServer()
+	runtimeapi.RegisterRuntimeServiceServer(server, r)
+	go func() { _ = server.Serve(l) }() // Stop ends it
+	t.Cleanup(server.Stop)
+	c, err := Dial("unix://"+socket, testTimeout)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c, server
+}
+
+func listing(ready ...string) func() ([]*runtimeapi.PodSandbox, error) {
+	return func() (all []*runtimeapi.PodSandbox, _ error) {
+		for _, id := range ready {
+			all = append(all, &runtimeapi.PodSandbox{Id: id})
+		}
+		return all, nil
+	}
+}
+
+func running(id, addr string, more ...string) *runtimeapi.PodSandboxStatusResponse {
+	s := &runtimeapi.PodSandboxStatus{
+		Id: id, CreatedAt: 5, Metadata: &runtimeapi.PodSandboxMetadata{Name: "pod-" + id, Namespace: "default", Uid: "uid-" + id},
+		Network: &runtimeapi.PodSandboxNetworkStatus{Ip: addr},
+	}
+	for _, m := range more {
+		s.Network.AdditionalIps = append(s.Network.AdditionalIps, &runtimeapi.PodIP{Ip: m})
+	}
+	return &runtimeapi.PodSandboxStatusResponse{Status: s}
+}
+
+func TestEachKindOfSandboxIsToldApart(t *testing.T) {
+	c, _ := serve(t, runtime{
+		list: func() ([]*runtimeapi.PodSandbox, error) {
+			all, _ := listing("broken", "gone", "host", "plain", "stops", "verbose")()
+			return append(all, &runtimeapi.PodSandbox{Id: "stopped", State: runtimeapi.PodSandboxState_SANDBOX_NOTREADY}), nil
+		},
+		status: func(_ context.Context, id string) (*runtimeapi.PodSandboxStatusResponse, error) {
+			r := running(id, "10.0.0.5", "fd00::5")
+			switch id {
+			case "broken":
+				return nil, status.Error(codes.Internal, "its state is lost")
+			case "gone":
+				return nil, status.Error(codes.NotFound, "no such sandbox")
+			case "host":
+				r.Status.Linux = &runtimeapi.LinuxPodSandboxStatus{Namespaces: &runtimeapi.Namespace{Options: &runtimeapi.NamespaceOption{Network: runtimeapi.NamespaceMode_NODE}}}
+			case "stops":
+				r.Status.State = runtimeapi.PodSandboxState_SANDBOX_NOTREADY
+			case "verbose":
+				r.Info = map[string]string{infoKey: `{"cniResult":{"Interfaces":{"eth0":{"IPConfigs":[{"IP":"10.0.0.5"}],"Sandbox":"/n"}}}}`}
+			}
+			return r, nil
+		},
+	})
+	got, err := c.Sandboxes(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	sandbox := func(id, ns string, interfaces ...backfill.Interface) backfill.Sandbox {
+		return backfill.Sandbox{ID: id, NetNS: ns, CreatedAt: time.Unix(0, 5), Interfaces: interfaces,
+			Pod: record.Pod{Namespace: "default", Name: "pod-" + id, UID: "uid-" + id, InfraContainerID: id}}
+	}
+	want := Listing{
+		Running: []backfill.Sandbox{
+			sandbox("plain", "", iface("", "10.0.0.5", "fd00::5")),
+			sandbox("verbose", "/n", iface("eth0", "10.0.0.5"), iface("", "fd00::5")),
+		},
+		NotReady: []string{"stopped", "stops"},
+	}
+	if len(got.Failed) != 1 || !strings.Contains(got.Failed[0].Error(), "broken: its state is lost") {
+		t.Errorf("failed: %v", got.Failed)
+	}
+	got.Failed = nil
+	if diff := cmp.Diff(want, got, cmpopts.EquateComparable(netip.Addr{})); diff != "" {
+		t.Errorf("listing differs (-want +got):\n%s", diff)
+	}
+}
+
+func TestARuntimeThatDoesNotAnswerIsGivenUp(t *testing.T) {
+	never := func(ctx context.Context, _ string) (*runtimeapi.PodSandboxStatusResponse, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	many := make([]string, 1000)
+	for i := range many {
+		many[i] = fmt.Sprint(i)
+	}
+	for name, c := range map[string]struct {
+		runtime runtime
+		want    string
+	}{
+		"it hangs at once":         {runtime{list: func() ([]*runtimeapi.PodSandbox, error) { time.Sleep(2 * testTimeout); return nil, nil }}, "listing the pod sandboxes: no answer within 500ms"},
+		"it hangs at each sandbox": {runtime{list: listing(many...), status: never}, "no answer within 500ms"},
+		"it speaks another version": {runtime{list: func() ([]*runtimeapi.PodSandbox, error) {
+			return nil, status.Error(codes.Unimplemented, "unknown service")
+		}}, "does not speak CRI v1"},
+		"a sandbox has no id": {runtime{list: listing("a", "")}, "one of 2 has no id"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client, _ := serve(t, c.runtime)
+			_, err := client.Sandboxes(t.Context())
+			if !errors.Is(err, ErrRuntime) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error %v, want one with %q", err, c.want)
+			}
+		})
+	}
+}
+
+func TestARuntimeThatDiesMidwayIsGivenUp(t *testing.T) {
+	var server *grpc.Server
+	c, server := serve(t, runtime{
+		list: listing("a", "b", "c", "d", "e", "f", "g", "h", "i", "j"),
+		status: func(_ context.Context, id string) (*runtimeapi.PodSandboxStatusResponse, error) {
+			if id == "c" {
+				go server.Stop()
+			}
+			time.Sleep(50 * time.Millisecond)
+			return running(id, "10.0.0.5"), nil
+		},
+	})
+	if l, err := c.Sandboxes(t.Context()); !errors.Is(err, ErrRuntime) {
+		t.Errorf("%d run, %v", len(l.Running), err)
+	}
+}
+
+func TestOneSandboxThatHangsDoesNotHoldUpTheRest(t *testing.T) {
+	c, _ := serve(t, runtime{
+		list: listing("a", "hangs", "z"),
+		status: func(ctx context.Context, id string) (*runtimeapi.PodSandboxStatusResponse, error) {
+			if id == "hangs" {
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}
+			return running(id, "10.0.0.5"), nil
+		},
+	})
+	got, err := c.Sandboxes(t.Context())
+	if err != nil || len(got.Running) != 2 || len(got.Failed) != 1 {
+		t.Errorf("%d run, %d failed, %v", len(got.Running), len(got.Failed), err)
+	}
+}

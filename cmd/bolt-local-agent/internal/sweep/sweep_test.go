@@ -1,0 +1,219 @@
+package sweep
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bolt-local/bolt-local/ipam"
+	"github.com/bolt-local/bolt-local/ipam/netns"
+	"github.com/bolt-local/bolt-local/migrate"
+	"github.com/bolt-local/bolt-local/store"
+	"github.com/bolt-local/bolt-local/store/record"
+)
+
+const (
+	now   = 1000 * time.Second
+	grace = 600 * time.Second
+)
+
+// node has one network, and a runtime that answers what it is told to.
+type node struct {
+	t       *testing.T
+	dir     string
+	listing map[string]bool
+	asked   int
+	// between is called before the second listing.
+	between func()
+	err     error // of the runtime
+}
+
+func newNode(t *testing.T) *node { return &node{t: t, dir: t.TempDir(), listing: map[string]bool{}} }
+
+func (n *node) state() migrate.State {
+	namespaces := &netns.System{}
+	plugin := &ipam.Plugin{Namespaces: namespaces}
+	return migrate.State{
+		Store:      store.New(n.dir, store.Options{Warn: func(s string) { n.t.Log(s) }}),
+		Namespaces: namespaces, Stale: plugin.Stale, Warn: func(s string) { n.t.Log(s) },
+	}
+}
+
+func (n *node) sweeper(change ...func(*Sweeper)) *Sweeper {
+	s := &Sweeper{
+		Options: Options{Grace: grace},
+		State:   n.state,
+		List: func(context.Context) (map[string]bool, error) {
+			if n.asked++; n.asked == 2 && n.between != nil {
+				n.between()
+			}
+			return maps.Clone(n.listing), n.err
+		},
+		BootTime: func() time.Duration { return now },
+	}
+	for _, c := range change {
+		c(s)
+	}
+	return s
+}
+
+// pod is an allocation that is freed, unless it is changed.
+func pod(addr string, change ...func(*record.Allocation, *record.Holder)) record.Allocation {
+	a := record.Allocation{Addr: netip.MustParseAddr(addr)}
+	id := "box" + addr[len(addr)-1:]
+	h := record.Holder{
+		Attachment: record.Attachment{ContainerID: id, IfName: "eth0"},
+		Origin:     record.OriginAdd, BootTime: now - grace,
+		Pod: record.Pod{UID: "uid", InfraContainerID: id},
+	}
+	for _, c := range change {
+		c(&a, &h)
+	}
+	a.Holders = append(a.Holders, h)
+	return a
+}
+
+func (n *node) store(all ...record.Allocation) {
+	n.t.Helper()
+	err := n.state().Store.Update(store.Op{Verb: "ADD", Creates: true, Runtime: true}, func(tx *store.Tx) error {
+		for _, a := range all {
+			if err := tx.Network("podnet").Put(a); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		n.t.Fatal(err)
+	}
+}
+
+func (n *node) held() []string {
+	n.t.Helper()
+	var all []string
+	err := n.state().Store.Read(func(tx *store.Tx) error {
+		all = nil
+		return tx.Network("podnet").Each(func(a record.Allocation) error {
+			all = append(all, a.Addr.String())
+			return nil
+		})
+	})
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	return all
+}
+
+func TestOnlyWhatTheRuntimeDoesNotKnowIsFreed(t *testing.T) {
+	alive := (&netns.System{}).Identify("/proc/self/ns/net")
+	for name, c := range map[string]struct {
+		alloc  record.Allocation
+		change func(*node, *Sweeper)
+		stays  bool
+		says   string // of why it is kept
+	}{
+		"its DEL was lost":                     {alloc: pod("10.0.0.1")},
+		"its sandbox is listed":                {pod("10.0.0.1"), func(n *node, _ *Sweeper) { n.listing["box1"] = true }, true, ""},
+		"its sandbox is listed, and not ready": {pod("10.0.0.1"), func(n *node, _ *Sweeper) { n.listing["box1"] = false }, true, ""},
+		"its infra container is listed": {pod("10.0.0.1", func(_ *record.Allocation, h *record.Holder) { h.Pod.InfraContainerID = "infra" }),
+			func(n *node, _ *Sweeper) { n.listing["infra"] = true }, true, ""},
+		"its sandbox appears in the second listing": {pod("10.0.0.1"),
+			func(n *node, _ *Sweeper) { n.between = func() { n.listing["box1"] = true } }, true, ""},
+		"its sandbox was in the first listing alone": {pod("10.0.0.1"), func(n *node, _ *Sweeper) {
+			n.listing["box1"] = true
+			n.between = func() { delete(n.listing, "box1") }
+		}, true, ""},
+		"it is younger than the grace period": {pod("10.0.0.1", func(_ *record.Allocation, h *record.Holder) { h.BootTime++ }), nil, true, ""},
+		"its time is of another clock":        {pod("10.0.0.1", func(_ *record.Allocation, h *record.Holder) { h.BootTime = 2 * now }), nil, true, ""},
+		"its time is not recorded":            {pod("10.0.0.1", func(_ *record.Allocation, h *record.Holder) { h.BootTime = 0 }), nil, true, "its age is not recorded"},
+		"its pod has a uid alone":             {alloc: pod("10.0.0.1", func(_ *record.Allocation, h *record.Holder) { h.Pod = record.Pod{UID: "u"} })},
+		"podman made it":                      {pod("10.0.0.1", func(_ *record.Allocation, h *record.Holder) { h.Pod = record.Pod{Name: "web"} }), nil, true, ""},
+		"its network is named": {pod("10.0.0.1", func(_ *record.Allocation, h *record.Holder) { h.Pod = record.Pod{} }),
+			func(_ *node, s *Sweeper) { s.Networks = []string{"podnet"} }, false, ""},
+		"another network is named": {pod("10.0.0.1", func(_ *record.Allocation, h *record.Holder) { h.Pod = record.Pod{} }),
+			func(_ *node, s *Sweeper) { s.Networks = []string{"othernet"} }, true, ""},
+		"its network namespace is alive": {pod("10.0.0.1", func(_ *record.Allocation, h *record.Holder) { h.NetNS = alive }), nil, true, "is alive"},
+		"it was given again meanwhile": {pod("10.0.0.1"), func(n *node, _ *Sweeper) {
+			n.between = func() { n.store(pod("10.0.0.1", func(_ *record.Allocation, h *record.Holder) { h.BootTime = now })) }
+		}, true, ""},
+		"it is a dry run":             {pod("10.0.0.1"), func(_ *node, s *Sweeper) { s.DryRun = true }, true, ""},
+		"the runtime does not answer": {pod("10.0.0.1"), func(n *node, _ *Sweeper) { n.err = errors.New("down") }, true, ""},
+		"the runtime dies after the first listing": {pod("10.0.0.1"), func(n *node, _ *Sweeper) {
+			n.between = func() { n.err = errors.New("down") }
+		}, true, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := newNode(t)
+			n.store(c.alloc, pod("10.0.0.9"))
+			n.listing["box9"] = true
+			s := n.sweeper()
+			if c.change != nil {
+				c.change(n, s)
+			}
+			swept, err := s.Run(t.Context())
+			if !errors.Is(err, n.err) {
+				t.Errorf("error %v, want %v", err, n.err)
+			}
+			want := []string{"10.0.0.1", "10.0.0.9"}
+			if !c.stays {
+				want = want[1:]
+			}
+			if got := n.held(); !slices.Equal(got, want) {
+				t.Errorf("held %v, want %v", got, want)
+			}
+			if planned := s.DryRun || !c.stays; planned != (len(swept.Freed) == 1) {
+				t.Errorf("freed %v", swept.Freed)
+			}
+			if c.says == "" && len(swept.Kept) > 0 || c.says != "" && (len(swept.Kept) != 1 || !strings.Contains(swept.Kept[0], c.says)) {
+				t.Errorf("kept %v, want %q", swept.Kept, c.says)
+			}
+		})
+	}
+}
+
+// The grace period of what carries no time begins when this process first sees it.
+func TestWhatCarriesNoTimeIsAsOldAsItIsKnown(t *testing.T) {
+	n := newNode(t)
+	n.store(pod("10.0.0.1", func(_ *record.Allocation, h *record.Holder) { h.BootTime = 0 }))
+	clock := now
+	s := n.sweeper(func(s *Sweeper) { s.BootTime = func() time.Duration { return clock } })
+	for _, step := range []struct {
+		later time.Duration
+		held  int
+	}{{0, 1}, {grace - 1, 1}, {1, 0}} {
+		clock += step.later
+		if _, err := s.Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := n.held(); len(got) != step.held {
+			t.Errorf("%s later: held %v", clock-now, got)
+		}
+	}
+}
+
+// With a cancelled context the wait between the listings ends, and nothing is
+// freed.
+func TestARunThatIsInterruptedFreesNothing(t *testing.T) {
+	n := newNode(t)
+	n.store(pod("10.0.0.1"))
+	ctx, cancel := context.WithCancel(t.Context())
+	s := n.sweeper(func(s *Sweeper) {
+		s.ConfirmAfter = time.Hour
+		list := s.List
+		s.List = func(ctx context.Context) (map[string]bool, error) { defer cancel(); return list(ctx) }
+	})
+	swept, err := s.Run(ctx)
+	if !errors.Is(err, context.Canceled) || len(swept.Freed) > 0 {
+		t.Errorf("freed %v, %v", swept.Freed, err)
+	}
+	if diff := cmp.Diff([]string{"10.0.0.1"}, n.held()); diff != "" {
+		t.Error(diff)
+	}
+}
