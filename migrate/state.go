@@ -167,7 +167,7 @@ func (s State) engine(network string) *engine.Engine {
 		w.cache = cnicache.Cache{Dirs: s.Config.CNICacheDirs}
 	}
 	return &engine.Engine{
-		OpenOld:  func(path string) form.Old { return hostlocal.At(path) },
+		OpenOld:  func(path string) form.Old { return unwatched{hostlocal.At(path), s.Store.Outside} },
 		Stale:    s.Stale,
 		Witness:  w,
 		Another:  s.another,

@@ -44,9 +44,9 @@ func (s *Store) commit(db *bolt.DB, t *Tx, op Op, j journalState) error {
 		t.pages.scan()
 	}
 	failpoint.Hit("store.before-commit")
-	s.beats.stopped.Store(true)
+	s.beats.paused.Add(1)
 	err = s.commitBolt(t.bolt)
-	s.beats.stopped.Store(false)
+	s.beats.paused.Add(-1)
 	if err != nil {
 		s.leaveUndo(t, id)
 		return fmt.Errorf("committing to %s: %w; the call has changed nothing, or the next one takes it back", s.Path(), noSpace(err))

@@ -35,11 +35,19 @@ type watchdog struct {
 	since time.Duration // of the processor's time, at the last beat
 }
 
-// beats counts the looks into buckets; stopped pauses all watchdogs: a commit
-// takes as long as the disk does.
+// beats counts the looks into buckets; while anything pauses them, all watchdogs
+// wait: a commit takes as long as the disk does.
 type beats struct {
-	count   atomic.Uint64
-	stopped atomic.Bool
+	count  atomic.Uint64
+	paused atomic.Int32
+}
+
+// Outside runs fn, a part of a transaction that does not look at what is stored.
+// It may take its time: the watchdog waits.
+func (s *Store) Outside(fn func()) {
+	s.beats.paused.Add(1)
+	defer s.beats.paused.Add(-1)
+	fn()
 }
 
 // watch ends the process by way of Options.Stuck when the work on the checkpoint
@@ -69,7 +77,7 @@ func (w *watchdog) look() {
 	beat, now := w.store.beats.count.Load(), processorTime()
 	stuck := stacks() > largestStacks
 	switch {
-	case w.store.beats.stopped.Load(), beat != w.beat:
+	case w.store.beats.paused.Load() > 0, beat != w.beat:
 		w.beat, w.since = beat, now
 	case now-w.since > w.store.longestStep:
 		stuck = true

@@ -32,7 +32,20 @@ func (d *Dir) Apply(changes []form.Change) ([]string, error) {
 		}
 		return nil, err
 	}
-	for _, step := range []func(form.Change) (string, func() error, error){d.create, d.replace, d.unlink} {
+	created := make([]func() error, len(changes))
+	err := d.writeAll(len(changes), func(i int) (err error) {
+		marks[i], created[i], err = d.create(changes[i])
+		return err
+	})
+	for _, undo := range created {
+		if undo != nil {
+			back = append(back, undo)
+		}
+	}
+	if err != nil {
+		return fail(err)
+	}
+	for _, step := range []func(form.Change) (string, func() error, error){d.replace, d.unlink} {
 		for i, c := range changes {
 			mark, undo, err := step(c)
 			if undo != nil {
@@ -55,6 +68,19 @@ func (d *Dir) Apply(changes []form.Change) ([]string, error) {
 	}
 	failpoint.Hit("hostlocal.after-sync")
 	return marks, nil
+}
+
+// writeAll is atOnce where files have no name while they are written. The one
+// name beside the directory serves for one at a time.
+func (d *Dir) writeAll(n int, write func(i int) error) error {
+	if n > fewFiles {
+		f, err := openUnnamed(d.path)
+		if err != nil {
+			return inTurn(n, write)
+		}
+		_ = f.Close()
+	}
+	return atOnce(n, write)
 }
 
 // create makes the file of an address that has none.

@@ -39,15 +39,16 @@ func (d *Dir) Prepare(entries []form.Entry, last map[int]netip.Addr) (form.Conte
 }
 
 func (d *Dir) fillBeside(entries []form.Entry, last map[int]netip.Addr) error {
-	for _, e := range entries {
-		path := filepath.Join(d.beside(), e.Addr.String())
-		err := writeNew(path, fileMode, content(e.Holder.Attachment))
+	err := atOnce(len(entries), func(i int) error {
+		path := filepath.Join(d.beside(), entries[i].Addr.String())
+		err := writeNew(path, fileMode, content(entries[i].Holder.Attachment))
 		if errors.Is(err, fs.ErrExist) {
 			return fmt.Errorf("%w: %s is neither host-local's nor ours: move it away", form.ErrTaken, path)
 		}
-		if err != nil {
-			return err
-		}
+		return err
+	})
+	if err != nil {
+		return err
 	}
 	if err := writeNew(filepath.Join(d.beside(), lockName), lockMode, nil); err != nil {
 		return err

@@ -48,7 +48,10 @@ the runtime has told of every pod.`,
 	cmd.Flags().StringVar(&f.network, "network", "", "fill this `network` alone")
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "say what would be recorded, and change nothing")
 	confDirFlag(cmd, &f.confDir)
-	return a.command(cmd, func(ctx context.Context) error { return a.backfill(ctx, f) })
+	return a.command(cmd, func(ctx context.Context) error {
+		_, err := a.backfill(ctx, f, func(counts) bool { return true })
+		return err
+	})
 }
 
 func confDirFlag(cmd *cobra.Command, dir *string) {
@@ -56,21 +59,21 @@ func confDirFlag(cmd *cobra.Command, dir *string) {
 	_ = cmd.MarkFlagDirname("conf-dir")
 }
 
-// backfill is one round. It fails where one sandbox or network did, after all
-// others are done.
-func (a *app) backfill(ctx context.Context, f fillFlags) error {
+// backfill is one round, and tells whether the runtime has answered. It fails
+// where one sandbox or network did, after all others are done. sumsUp tells
+// whether the last line, with the counts, is printed.
+func (a *app) backfill(ctx context.Context, f fillFlags, sumsUp func(counts) bool) (answered bool, err error) {
 	client, err := a.runtime()
 	if err != nil {
-		return unchanged(err)
+		return false, unchanged(err)
 	}
 	defer client.Close()
 	listing, err := client.Sandboxes(ctx)
 	if err != nil {
-		return unchanged(err)
+		return false, unchanged(err)
 	}
-	configs := a.configs(f.confDir)
 	report, err := a.state().Backfill(migrate.Backfill{
-		Configs:   configs,
+		Configs:   a.configs(f.confDir),
 		Network:   f.network,
 		CacheDirs: ipam.DefaultCNICacheDirs(),
 		Running:   listing.Running,
@@ -79,11 +82,8 @@ func (a *app) backfill(ctx context.Context, f fillFlags) error {
 		BootTime:  bootTime(),
 		DryRun:    f.dryRun,
 	})
-	a.printFilled(report, f.dryRun)
-	for _, failed := range listing.Failed {
-		err = errors.Join(err, failed)
-	}
-	return err
+	a.printFilled(report, f.dryRun, sumsUp)
+	return true, errors.Join(append([]error{err}, listing.Failed...)...)
 }
 
 // unchanged says that nothing has happened yet.
@@ -109,11 +109,16 @@ func (a *app) configs(dir string) []*ipam.Config {
 	return mine
 }
 
-func (a *app) printFilled(r migrate.BackfillReport, dryRun bool) {
+// counts are those of what became of the claims.
+type counts map[backfill.Outcome]int
+
+func (c counts) changed() bool { return c[backfill.Added]+c[backfill.Completed] > 0 }
+
+func (a *app) printFilled(r migrate.BackfillReport, dryRun bool, sumsUp func(counts) bool) {
 	if r.Repaired != nil {
 		a.say(done(dryRun, "repaired", "would repair") + " the checkpoint: " + wording.OneLine(r.Repaired.Error()))
 	}
-	count := map[backfill.Outcome]int{}
+	count := counts{}
 	for _, f := range r.Filled {
 		count[f.Outcome]++
 		switch f.Outcome {
@@ -129,8 +134,10 @@ func (a *app) printFilled(r migrate.BackfillReport, dryRun bool) {
 	for _, g := range r.Dropped {
 		a.say(fmt.Sprintf("network %s: %s the guess that container %s holds %s: another network gave it", g.Network, done(dryRun, "dropped", "would drop"), g.ContainerID, g.Addr))
 	}
-	a.say(fmt.Sprintf("%d added, %d completed, %d known already, %d in conflict.",
-		count[backfill.Added], count[backfill.Completed], count[backfill.Known], count[backfill.Conflict]))
+	if sumsUp(count) {
+		a.say(fmt.Sprintf("%d added, %d completed, %d known already, %d in conflict.",
+			count[backfill.Added], count[backfill.Completed], count[backfill.Known], count[backfill.Conflict]))
+	}
 	switch {
 	case r.Accepted:
 		a.say("Every running pod is recorded: ADD " + done(dryRun, "is", "would be") + " served again.")

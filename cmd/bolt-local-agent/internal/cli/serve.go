@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bolt-local/bolt-local/cmd/bolt-local-agent/internal/metrics"
+	"github.com/bolt-local/bolt-local/cmd/bolt-local-agent/internal/sweep"
 	"github.com/bolt-local/bolt-local/cmd/internal/nodestatus"
 	"github.com/bolt-local/bolt-local/cmd/internal/wording"
 	"github.com/bolt-local/bolt-local/ipam"
@@ -25,8 +26,8 @@ const (
 	defaultInterval = 5 * time.Minute
 )
 
-// The wait before a backfill that failed is tried again doubles up to a minute:
-// at the start of a node the runtime comes later.
+// The wait until the runtime is asked again doubles up to a minute: at the start
+// of a node it comes later.
 const (
 	firstRetry   = time.Second
 	longestRetry = time.Minute
@@ -43,8 +44,8 @@ func (a *app) serveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve [flags]",
 		Short: "Do both again and again, and serve metrics",
-		Long: `Backfill once the runtime answers, then take back what pods have left every
---interval, and serve /metrics (Prometheus) and /healthz on --listen.
+		Long: `Backfill, and take back what pods have left, every --interval from when the
+runtime answers, and serve /metrics (Prometheus) and /healthz on --listen.
 
 /healthz answers 200 while the last round went well and the checkpoint can be
 believed, 503 and the reason otherwise. It changes nothing for the plugin, which
@@ -110,31 +111,62 @@ func (a *app) serve(ctx context.Context, listen string, interval time.Duration, 
 	return err
 }
 
-// rounds backfills, and then sweeps, until ctx ends.
+// rounds backfills and sweeps again and again until ctx ends; before the runtime
+// has answered for the first time it asks more often.
 func (a *app) rounds(ctx context.Context, interval time.Duration, fill fillFlags, gc gcFlags, health *health, counters *metrics.Collector) {
-	round := func(what string, do func() error) bool {
-		err := do()
-		if ctx.Err() != nil {
-			return true
-		}
-		if health.set(err); err != nil {
-			a.warn(what + ": " + wording.OneLine(err.Error()))
-		}
-		counters.Round(what, err)
-		return err == nil
-	}
-	for retry := firstRetry; !round("backfill", func() error { return a.backfill(ctx, fill) }); retry = min(2*retry, longestRetry) {
-		pause(ctx, retry)
-	}
 	sweeper := a.sweeper(gc)
-	for ctx.Err() == nil {
-		round("gc", func() error {
-			freed, err := a.sweep(ctx, sweeper, gc)
-			counters.Freed(metrics.UnknownToRuntime, freed)
-			return err
-		})
-		pause(ctx, interval)
+	retry := firstRetry
+	for known := false; ctx.Err() == nil; {
+		r := round{app: a, counters: counters}
+		answered := r.backfill(ctx, fill)
+		if answered {
+			known = true
+			if r.gc(ctx, sweeper, gc) > 0 {
+				r.backfill(ctx, fill) // whom a stale record stood in the way of
+			}
+		}
+		if ctx.Err() == nil { // else it was broken off, and says nothing
+			health.set(errors.Join(r.errs...))
+		}
+		if known {
+			pause(ctx, interval)
+			continue
+		}
+		pause(ctx, retry)
+		retry = min(2*retry, longestRetry)
 	}
+}
+
+// round is what is done once in an interval. A part that fails, such as a single
+// sandbox that is broken, keeps nothing else from being done.
+type round struct {
+	app      *app
+	counters *metrics.Collector
+	errs     []error
+}
+
+func (r *round) backfill(ctx context.Context, f fillFlags) (answered bool) {
+	answered, err := r.app.backfill(ctx, f, func(c counts) bool { return c.changed() })
+	r.ended(ctx, "backfill", err)
+	return answered
+}
+
+func (r *round) gc(ctx context.Context, s *sweep.Sweeper, f gcFlags) (freed int) {
+	freed, err := r.app.sweep(ctx, s, f)
+	r.counters.Freed(metrics.UnknownToRuntime, freed)
+	r.ended(ctx, "gc", err)
+	return freed
+}
+
+func (r *round) ended(ctx context.Context, what string, err error) {
+	if ctx.Err() != nil {
+		return
+	}
+	if err != nil {
+		r.app.warn(what + ": " + wording.OneLine(err.Error()))
+	}
+	r.counters.Round(what, err)
+	r.errs = append(r.errs, err)
 }
 
 // health is how the last round went. The zero value is that of a process that

@@ -1,0 +1,53 @@
+package hostlocal
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// A file system makes several files durable in about the time of one. Of a few
+// files, as a call of a runtime has, nothing would be gained.
+const (
+	writersAtOnce = 8
+	fewFiles      = 16
+)
+
+// atOnce calls write for each of n files, if they are many several at a time,
+// and begins no more once one has failed. It returns the first error by the
+// order of the files.
+func atOnce(n int, write func(i int) error) error {
+	if n <= fewFiles {
+		return inTurn(n, write)
+	}
+	var (
+		next   atomic.Int64
+		failed atomic.Bool
+		group  sync.WaitGroup
+	)
+	errs := make([]error, n)
+	for range writersAtOnce {
+		group.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n && !failed.Load(); i = int(next.Add(1)) - 1 {
+				if errs[i] = write(i); errs[i] != nil {
+					failed.Store(true)
+				}
+			}
+		})
+	}
+	group.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func inTurn(n int, write func(i int) error) error {
+	for i := range n {
+		if err := write(i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
