@@ -5,6 +5,7 @@ go 1.26.8
 tool (
 	github.com/containernetworking/cni/cnitool
 	github.com/containernetworking/plugins/plugins/ipam/host-local
+	github.com/containernetworking/plugins/plugins/ipam/static
 	github.com/containernetworking/plugins/plugins/main/bridge
 	github.com/containernetworking/plugins/plugins/main/loopback
 	github.com/containernetworking/plugins/plugins/main/macvlan
@@ -14,19 +15,26 @@ tool (
 require (
 	github.com/containernetworking/cni v1.3.1
 	github.com/containernetworking/plugins v1.10.0
+	github.com/google/go-cmp v0.7.0
 	go.etcd.io/bbolt v1.5.0
 	golang.org/x/net v0.59.0
+	google.golang.org/grpc v1.82.1
+	k8s.io/cri-api v0.37.2
 	pgregory.net/rapid v1.3.0
 )
 
-require github.com/gofrs/flock v0.13.2 // indirect
+require (
+	github.com/gofrs/flock v0.13.2 // indirect
+	golang.org/x/text v0.42.0 // indirect
+	google.golang.org/genproto/googleapis/rpc v0.0.0-20260526163538-3dc84a4a5aaa // indirect
+	google.golang.org/protobuf v1.36.12 // indirect
+)
 
 require (
 	github.com/alexflint/go-filemutex v1.3.0 // indirect
 	github.com/bolt-local/bolt-local v0.0.0-00010101000000-000000000000
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/coreos/go-iptables v0.8.0 // indirect
-	github.com/google/go-cmp v0.7.0 // indirect
 	github.com/google/nftables v0.3.0 // indirect
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
 	github.com/mdlayher/netlink v1.11.2 // indirect

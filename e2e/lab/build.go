@@ -12,13 +12,16 @@ import (
 
 // The binaries that Build can make.
 const (
+	Agent     = "bolt-local-agent"
 	BoltLocal = "bolt-local"
 	Bridge    = "bridge"
 	CNITool   = "cnitool"
 	HostLocal = "host-local"
 	Loopback  = "loopback"
 	Macvlan   = "macvlan"
+	Pause     = "pause" // all that a pod of e2e/cri runs
 	PTP       = "ptp"
+	Static    = "static"
 
 	// BoltLocalFailpoints is bolt-local with the tag failpoints: the environment
 	// says where it is killed (package internal/failpoint).
@@ -29,11 +32,13 @@ const (
 	productModule = "github.com/bolt-local/bolt-local"
 	thisModule    = productModule + "/e2e"
 	ourPackage    = productModule + "/cmd/bolt-local"
+	agentPackage  = productModule + "/cmd/bolt-local-agent"
 )
 
 // packages maps a binary to its package. Their versions stand in this
 // module's go.mod; the product comes from the checkout.
 var packages = map[string]string{
+	Agent:               agentPackage,
 	BoltLocal:           ourPackage,
 	BoltLocalFailpoints: ourPackage,
 	Bridge:              "github.com/containernetworking/plugins/plugins/main/bridge",
@@ -41,7 +46,9 @@ var packages = map[string]string{
 	HostLocal:           "github.com/containernetworking/plugins/plugins/ipam/host-local",
 	Loopback:            "github.com/containernetworking/plugins/plugins/main/loopback",
 	Macvlan:             "github.com/containernetworking/plugins/plugins/main/macvlan",
+	Pause:               thisModule + "/cri/pause",
 	PTP:                 "github.com/containernetworking/plugins/plugins/main/ptp",
+	Static:              "github.com/containernetworking/plugins/plugins/ipam/static",
 }
 
 // Build builds the named binaries into dir. It has to run within this module,
@@ -60,7 +67,7 @@ func Build(ctx context.Context, dir string, names ...string) error {
 			return fmt.Errorf("build: no package is known for %q", name)
 		case name == BoltLocalFailpoints:
 			failpoints = true
-		case name == BoltLocal:
+		case name == BoltLocal, name == Agent:
 			ours = append(ours, pkg)
 		default:
 			theirs = append(theirs, pkg)

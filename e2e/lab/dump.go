@@ -34,6 +34,7 @@ type Allocation struct {
 	AllocatedAt time.Time  `json:"allocatedAt"`
 	BootID      string     `json:"bootID"`
 	NetNS       string     `json:"netns"`
+	Unknown     []string   `json:"unknown"` // fields that are a guess, or empty
 }
 
 // ReadDump asks the binary for all allocations in dataDir.

@@ -30,6 +30,17 @@ func MissingMacvlan() string {
 	return probe(makeVeth, makeMacvlan)
 }
 
+// MissingRuntime says what the tests of a real container runtime lack beyond
+// that, or "".
+func MissingRuntime() string {
+	for _, program := range []string{"containerd", "ctr", "runc"} {
+		if _, err := exec.LookPath(program); err != nil {
+			return "no " + program + ", of the packages containerd and runc"
+		}
+	}
+	return ""
+}
+
 // probe asks the kernel for the devices, in a namespace of their own.
 func probe(devices ...string) string {
 	n, err := NewNamespace("probe")

@@ -17,4 +17,7 @@ func main() {
 	if reason := lab.MissingMacvlan(); reason != "" {
 		fmt.Printf("SKIPPED: the macvlan test: %s\n", reason)
 	}
+	if reason := lab.MissingRuntime(); reason != "" {
+		fmt.Printf("SKIPPED: all tests of a real container runtime: %s\n", reason)
+	}
 }

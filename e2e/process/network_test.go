@@ -32,6 +32,7 @@ func (n network) config(more object) []byte {
 		"type":    lab.BoltLocal,
 		"dataDir": n.dataDir,
 		"ranges":  [][]object{{{"subnet": n.subnet}}},
+		"lockTimeout": "1m", // a busy machine is no fault
 		// The machine's own caches are not this network's.
 		"cniCacheDirs": []string{filepath.Join(n.dataDir, "no-cache")},
 	}

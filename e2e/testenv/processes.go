@@ -3,6 +3,8 @@ package testenv
 import (
 	"os"
 	"os/exec"
+	"runtime"
+	"syscall"
 	"testing"
 )
 
@@ -19,6 +21,19 @@ const ownProcessesVariable = "E2E_OWN_PROCESSES"
 // decide the test.
 func InOwnProcesses(t *testing.T, binaries ...string) bool {
 	t.Helper()
+	return inOwnProcesses(t, nil, binaries)
+}
+
+// InOwnNode is InOwnProcesses with a network namespace as well: the process
+// plays a whole node. What is mounted, attached and started there is gone with
+// it.
+func InOwnNode(t *testing.T, binaries ...string) bool {
+	t.Helper()
+	return inOwnProcesses(t, []string{"--net"}, binaries)
+}
+
+func inOwnProcesses(t *testing.T, more, binaries []string) bool {
+	t.Helper()
 	if os.Getenv(ownProcessesVariable) != "" {
 		return true
 	}
@@ -27,14 +42,22 @@ func InOwnProcesses(t *testing.T, binaries ...string) bool {
 	if err != nil {
 		skipIf(t, "no unshare(1), of the package util-linux")
 	}
-	cmd := exec.CommandContext(t.Context(), unshare, "--fork", "--pid", "--mount-proc", "--kill-child",
-		os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
+	args := append([]string{"--fork", "--pid", "--mount-proc", "--kill-child"}, more...)
+	args = append(args, os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
+	cmd := exec.CommandContext(t.Context(), unshare, args...)
+	// It must not outlive a test process that is killed. The kernel means the
+	// thread that started it, so that one has to stay.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	cmd.Env = append(os.Environ(),
 		ownProcessesVariable+"=1",
 		binDirVariable+"="+BinDir(t, binaries...))
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Errorf("in a pid namespace of its own: %v\n%s", err, out)
+	} else {
+		t.Logf("in a pid namespace of its own:\n%s", out)
 	}
 	return false
 }
