@@ -46,9 +46,17 @@ func (s State) heal(call engine.Call) store.Heal {
 	return h
 }
 
-// gone is for a DEL where there is no checkpoint: that a tombstone of this boot
-// stands tells that there was one, and that a repair may bring back what this
-// DEL is to free.
+// Heal heals the checkpoint if it is damaged, as a call in network would, "" for
+// one that has no network.
+func (s State) Heal(network string) error {
+	return cniError(s.healing(s.call(network), func() error {
+		return s.Store.Update(store.Op{Verb: "heal"}, func(*store.Tx) error { return nil })
+	}))
+}
+
+// gone is for a call where there is no checkpoint: that a tombstone of this boot
+// stands tells that there was one, and that a repair may bring back what a CHECK
+// asks for, or a DEL is to free.
 func (s State) gone(call engine.Call) error {
 	if call.OldPath == "" || s.Store.Exists() || s.Store.BootID() == "" {
 		return nil

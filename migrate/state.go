@@ -41,6 +41,9 @@ var _ ipam.State = State{}
 // View implements [ipam.State].
 func (s State) View(network string, fn func(ipam.Reader) error) error {
 	s.Deadline = s.deadline() // for both locks together
+	if err := s.gone(s.call(network)); err != nil {
+		return cniError(err)
+	}
 	return cniError(s.Store.Read(func(tx *store.Tx) error {
 		return s.ViewIn(tx, network, false, func(v engine.View) error { return fn(v) })
 	}))

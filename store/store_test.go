@@ -4,8 +4,6 @@ import (
 	"errors"
 	"net/netip"
 	"os"
-	"path/filepath"
-	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -153,27 +151,6 @@ func TestNothingIsMadeWithoutAnAdd(t *testing.T) {
 	n.del("10.0.0.2")
 	if names, _ := os.ReadDir(n.dir); len(names) != 0 {
 		t.Errorf("files were made: %v", names)
-	}
-}
-
-func TestModesDoNotDependOnTheUmask(t *testing.T) {
-	for _, mask := range []int{0, 0o077, 0o777} {
-		old := syscall.Umask(mask)
-		n := newNodeIn(t, filepath.Join(t.TempDir(), "d"))
-		n.add("10.0.0.2", "a")
-		n.boot = "boot-002" // a new journal
-		n.add("10.0.0.3", "b")
-		syscall.Umask(old)
-		want := map[string]os.FileMode{"": 0o700 | os.ModeDir, CheckpointFile: 0o600, LockFile: 0o600, JournalFile: 0o600, DeferredDir: 0o700 | os.ModeDir}
-		for name, mode := range want {
-			info, err := os.Stat(n.file(name))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if info.Mode() != mode {
-				t.Errorf("umask %o: %q has mode %v, want %v", mask, name, info.Mode(), mode)
-			}
-		}
 	}
 }
 

@@ -59,10 +59,7 @@ func (a *app) gc(cmd *cobra.Command, f gcFlags) error {
 		}
 		sweep.unlisted = ipam.KeepOnly(list)
 	}
-	snap, err := a.load(f.network)
-	if err == nil {
-		err = snap.Err()
-	}
+	snap, err := a.loadHealed(f)
 	if err != nil {
 		return fmt.Errorf("nothing was freed: %w", err)
 	}
@@ -91,6 +88,21 @@ func (a *app) gc(cmd *cobra.Command, f gcFlags) error {
 		a.warn(unsure.Error())
 	}
 	return a.printTotal(total, f.dryRun)
+}
+
+// loadHealed copies what is to be swept. A damaged checkpoint is healed before, as
+// any call that writes does, but for a dry run.
+func (a *app) loadHealed(f gcFlags) (nodestatus.Snapshot, error) {
+	if !f.dryRun {
+		if err := a.state().Heal(f.network); err != nil {
+			return nodestatus.Snapshot{}, err
+		}
+	}
+	snap, err := a.load(f.network)
+	if err == nil {
+		err = snap.Err()
+	}
+	return snap, err
 }
 
 func (a *app) sweep(s *sweeper, snap nodestatus.Snapshot, n nodestatus.Network, dryRun bool) ([]ipam.Freed, error) {
