@@ -29,9 +29,9 @@ func newDataDir(t *testing.T) string { return filepath.Join(t.TempDir(), "data")
 // config is the network's configuration, with more keys at its top.
 func (n network) config(more object) []byte {
 	ipam := object{
-		"type":    lab.BoltLocal,
-		"dataDir": n.dataDir,
-		"ranges":  [][]object{{{"subnet": n.subnet}}},
+		"type":        lab.BoltLocal,
+		"dataDir":     n.dataDir,
+		"ranges":      [][]object{{{"subnet": n.subnet}}},
 		"lockTimeout": "1m", // a busy machine is no fault
 		// The machine's own caches are not this network's.
 		"cniCacheDirs": []string{filepath.Join(n.dataDir, "no-cache")},
