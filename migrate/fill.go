@@ -183,7 +183,7 @@ func (s State) described(b Backfill, known map[string]stored) ([]backfill.Networ
 	for i, name := range names {
 		n, cfg := known[name], configs[name]
 		sets, dirs := n.sets, b.CacheDirs
-		if cfg != nil && len(cfg.RangeSets) > 0 {
+		if cfg != nil {
 			sets, dirs = append(slices.Clone(cfg.RangeSets), sets...), cfg.CNICacheDirs
 		}
 		networks[i] = backfill.Network{

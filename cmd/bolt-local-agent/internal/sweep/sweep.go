@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -83,6 +84,11 @@ func (c candidate) kept(why string) string {
 func (s *Sweeper) Run(ctx context.Context) (Swept, error) {
 	var done Swept
 	candidates, young, err := s.candidates()
+	if errors.Is(err, store.ErrDamaged) && !s.DryRun { // as any call that writes
+		if err = s.State().Heal(""); err == nil {
+			candidates, young, err = s.candidates()
+		}
+	}
 	if err != nil {
 		return done, err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"net/netip"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -215,5 +216,29 @@ func TestARunThatIsInterruptedFreesNothing(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"10.0.0.1"}, n.held()); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestADamagedCheckpointIsHealedBefore(t *testing.T) {
+	for name, dryRun := range map[string]bool{"": false, "but not in a dry run": true} {
+		t.Run(name, func(t *testing.T) {
+			n := newNode(t)
+			n.store(pod("10.0.0.1"), pod("10.0.0.9"))
+			n.listing["box9"] = true
+			path := n.state().Store.Path()
+			if err := os.WriteFile(path, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			swept, err := n.sweeper(func(s *Sweeper) { s.DryRun = dryRun }).Run(t.Context())
+			if dryRun {
+				if info, statErr := os.Stat(path); !errors.Is(err, store.ErrDamaged) || statErr != nil || info.Size() != 0 {
+					t.Errorf("error %v; the file: %v, %v", err, info, statErr)
+				}
+				return
+			}
+			if got := n.held(); err != nil || len(swept.Freed) != 1 || !slices.Equal(got, []string{"10.0.0.9"}) {
+				t.Errorf("freed %v, held %v, %v", swept.Freed, got, err)
+			}
+		})
 	}
 }

@@ -124,8 +124,8 @@ func newDump(snap nodestatus.Snapshot, plugin *ipam.Plugin) dump {
 
 func newDumpAllocation(network string, addr netip.Addr, h record.Holder, state, bootID string) dumpAllocation {
 	unknown := h.Unknown
-	if h.IfName == "" && !slices.Contains(unknown, "ifname") {
-		unknown = append(slices.Clone(unknown), "ifname")
+	if h.IfName == "" && !slices.Contains(unknown, record.UnknownIfName) {
+		unknown = append(slices.Clone(unknown), record.UnknownIfName)
 	}
 	return dumpAllocation{
 		IP:          addr,

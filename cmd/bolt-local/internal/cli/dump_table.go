@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bolt-local/bolt-local/cmd/internal/wording"
+	"github.com/bolt-local/bolt-local/store/record"
 )
 
 // shortID is how much of a container id the table shows, as other tools do.
@@ -35,7 +36,11 @@ func printDumpTable(s screen, d dump, wide bool, now time.Time) error {
 			if a.State == statePreviousBoot {
 				st = faint
 			}
-			texts := []string{a.Network, a.IP.String(), id(a.ContainerID), cmp.Or(a.IfName, "?"), podName(a.Pod), age(a.AllocatedAt, now), a.State}
+			network := a.Network
+			if slices.Contains(a.Unknown, record.UnknownNetwork) {
+				network += "?" // which no network's name has
+			}
+			texts := []string{network, a.IP.String(), id(a.ContainerID), cmp.Or(a.IfName, "?"), podName(a.Pod), age(a.AllocatedAt, now), a.State}
 			if wide {
 				texts[2] = a.ContainerID
 				texts = append(texts, cmp.Or(string(a.Origin), "-"), cmp.Or(a.NetNS, "-"), cmp.Or(a.Pod.UID, "-"), cmp.Or(a.BootID, "-"))

@@ -9,6 +9,7 @@ import (
 	"github.com/bolt-local/bolt-local/cmd/internal/nodestatus"
 	"github.com/bolt-local/bolt-local/cmd/internal/nodestatus/nodestatustest"
 	"github.com/bolt-local/bolt-local/store"
+	"github.com/bolt-local/bolt-local/store/record"
 )
 
 func TestDumpTableInAPipe(t *testing.T) {
@@ -57,6 +58,22 @@ func TestDumpWideShortensNothing(t *testing.T) {
 NETWORK  IP        CONTAINER                         IFNAME  POD                                   AGE  STATE   ORIGIN  NETNS      POD-UID  BOOT
 podnet   10.1.0.2  0a1b2c3d4e5f60718293a4b5c6d7e8f9  eth0    kube-system/coredns-5d78c9869d-x2x4q  26h  active  add     /ns/alive  8c1f     boot-2
 `[1:])
+}
+
+func TestDumpMarksANetworkThatIsAGuess(t *testing.T) {
+	snap := nodestatustest.Snapshot()
+	snap.Networks = snap.Networks[:1]
+	snap.Networks[0].Allocations = snap.Networks[0].Allocations[:1]
+	snap.Networks[0].Allocations[0].Holders[0].Unknown = []string{record.UnknownNetwork}
+	d := newDump(snap, nodestatustest.Plugin())
+	got := printed(t, 0, func(s screen) error { return printDumpTable(s, d, false, nodestatustest.Now()) })
+	if !strings.Contains(got, "\npodnet?  10.1.0.2") {
+		t.Errorf("the table is\n%s", got)
+	}
+	doc := printed(t, 0, func(s screen) error { return printJSON(s, d) })
+	if want := `"network":"podnet","containerID":"0a1b`; !strings.Contains(doc, want) || !strings.Contains(doc, `"unknown":["network"]`) {
+		t.Errorf("the document is %s", doc)
+	}
 }
 
 func TestDumpJSON(t *testing.T) {
