@@ -11,12 +11,22 @@ import (
 	"github.com/bolt-local/bolt-local/migrate/engine/enginetest"
 )
 
-var (
-	anyID     = rapid.SampledFrom([]string{"a", "b", "c", "d", "e", "f", "g", "h"})
-	anyAddr   = rapid.SampledFrom([]string{"10.0.0.2", "10.0.0.3", "10.0.0.4", "10.0.0.5", "10.0.0.6", "10.0.0.7"})
-	anyPhase  = rapid.SampledFrom([]engine.Phase{"", engine.Legacy, engine.Expand, engine.Switch, engine.Contract})
-	killPoint = rapid.OneOf(rapid.Just(noKill), rapid.Just(noKill), rapid.IntRange(1, 12))
-)
+// Each test has generators of its own: rapid's are not for several goroutines.
+func anyID() *rapid.Generator[string] {
+	return rapid.SampledFrom([]string{"a", "b", "c", "d", "e", "f", "g", "h"})
+}
+
+func anyAddr() *rapid.Generator[string] {
+	return rapid.SampledFrom([]string{"10.0.0.2", "10.0.0.3", "10.0.0.4", "10.0.0.5", "10.0.0.6", "10.0.0.7"})
+}
+
+func anyPhase() *rapid.Generator[engine.Phase] {
+	return rapid.SampledFrom([]engine.Phase{"", engine.Legacy, engine.Expand, engine.Switch, engine.Contract})
+}
+
+func killPoint() *rapid.Generator[int] {
+	return rapid.OneOf(rapid.Just(noKill), rapid.Just(noKill), rapid.IntRange(1, 12))
+}
 
 // noKill is the number of a failpoint that no call passes.
 const noKill = 1000
@@ -39,20 +49,20 @@ func TestRandomSequences(t *testing.T) {
 					live: map[string]string{}, may: map[string]bool{}, blocked: map[string]int{},
 				}
 				t.Repeat(map[string]func(*rapid.T){
-					"ADD":               func(t *rapid.T) { r.verbAdd(anyID.Draw(t, "id"), killPoint.Draw(t, "kill")) },
-					"ADD of an address": func(t *rapid.T) { r.verbAddAsked(anyID.Draw(t, "id"), anyAddr.Draw(t, "addr")) },
-					"DEL":               func(t *rapid.T) { r.verbDel(anyID.Draw(t, "id"), killPoint.Draw(t, "kill")) },
+					"ADD":               func(t *rapid.T) { r.verbAdd(anyID().Draw(t, "id"), killPoint().Draw(t, "kill")) },
+					"ADD of an address": func(t *rapid.T) { r.verbAddAsked(anyID().Draw(t, "id"), anyAddr().Draw(t, "addr")) },
+					"DEL":               func(t *rapid.T) { r.verbDel(anyID().Draw(t, "id"), killPoint().Draw(t, "kill")) },
 					"GC": func(t *rapid.T) {
-						r.verbGC(rapid.SliceOfDistinct(anyID, rapid.ID[string]).Draw(t, "keep"), killPoint.Draw(t, "kill"))
+						r.verbGC(rapid.SliceOfDistinct(anyID(), rapid.ID[string]).Draw(t, "keep"), killPoint().Draw(t, "kill"))
 					},
-					"older ADD":    func(t *rapid.T) { r.olderAdd(anyID.Draw(t, "id")) },
-					"older DEL":    func(t *rapid.T) { r.olderDelete(anyID.Draw(t, "id")) },
-					"target":       func(t *rapid.T) { r.target = anyPhase.Draw(t, "target") },
-					"step by hand": func(t *rapid.T) { r.byHand(rapid.SampledFrom([]int{1, -1}).Draw(t, "by"), killPoint.Draw(t, "kill")) },
+					"older ADD":    func(t *rapid.T) { r.olderAdd(anyID().Draw(t, "id")) },
+					"older DEL":    func(t *rapid.T) { r.olderDelete(anyID().Draw(t, "id")) },
+					"target":       func(t *rapid.T) { r.target = anyPhase().Draw(t, "target") },
+					"step by hand": func(t *rapid.T) { r.byHand(rapid.SampledFrom([]int{1, -1}).Draw(t, "by"), killPoint().Draw(t, "kill")) },
 					"reboot":       func(*rapid.T) { r.allDie() },
 					"another boot": func(*rapid.T) { r.anotherView() },
 					"wipe":         func(t *rapid.T) { r.lose(rapid.IntRange(0, 9).Draw(t, "way")) },
-					"block":        func(t *rapid.T) { r.blocks(anyAddr.Draw(t, "addr")) },
+					"block":        func(t *rapid.T) { r.blocks(anyAddr().Draw(t, "addr")) },
 					"":             func(*rapid.T) { r.invariants() },
 				})
 			})
