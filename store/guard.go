@@ -22,8 +22,9 @@ func (c *crash) Error() string {
 }
 func (c *crash) Unwrap() error { return ErrDamaged }
 
-// maxStack is where the runtime ends the process, in bytes. The watchdog is
-// there before.
+// maxStack is where the runtime ends the process, in bytes; nothing can recover
+// from that. So what bbolt would follow without end is looked at before, and the
+// watchdog is a second net.
 const maxStack = 256 << 20
 
 // guard turns a panic or a fault on the mapped file into an error: bbolt

@@ -12,6 +12,9 @@ import (
 // problem reports what is wrong with the checkpoint now.
 func (f *finder) problem(snap Snapshot) {
 	if snap.Problem == nil {
+		if snap.Unwritable != nil {
+			f.add(Notice{Kind: KindProblem, Text: "ADD is refused: " + wording.OneLine(snap.Unwritable.Error()) + "."})
+		}
 		return
 	}
 	n := Notice{Kind: KindProblem, Text: wording.OneLine(snap.Problem.Error())}

@@ -27,9 +27,10 @@ func (r Reader) Load(network string) (Snapshot, error) { return r.load(network, 
 func (r Reader) LoadCompared(network string) (Snapshot, error) { return r.load(network, true) }
 
 // LoadVerified is LoadCompared for whoever wants to know whether all is well: it
-// counts the DELs that wait, too.
+// counts the DELs that wait, and asks whether an ADD could write, too.
 func (r Reader) LoadVerified(network string) (Snapshot, error) {
 	snap, err := r.load(network, true)
+	snap.Unwritable = r.State.Store.Writable()
 	snap.Deferred = r.State.Store.CountDeferred()
 	return snap, err
 }

@@ -23,6 +23,8 @@ type Snapshot struct {
 	Networks []Network
 	// Problem is why the checkpoint may not be believed or is not complete.
 	Problem error
+	// Unwritable is why an ADD could not write, where LoadVerified has looked.
+	Unwritable error
 	// Irregular: what is in its place is no file, and cannot be repaired.
 	Irregular bool
 	// Damages are former ones that nobody has acknowledged, the oldest first.
