@@ -27,7 +27,8 @@ type Backfill struct {
 	// Running are the sandboxes that run, NotReady the ids of all others.
 	Running  []backfill.Sandbox
 	NotReady []string
-	// Complete: the runtime has told of all that run.
+	// Complete: the runtime has told of all that run, and each network that is
+	// configured could be read.
 	Complete bool
 	// BootTime is CLOCK_BOOTTIME: what is added begins its grace period.
 	BootTime time.Duration
@@ -102,7 +103,7 @@ func (s State) Backfill(b Backfill) (BackfillReport, error) {
 		report.Dropped = append(report.Dropped, g)
 	}
 	if len(errs) == 0 && b.Network == "" {
-		errs = append(errs, s.settleLosses(b, &report))
+		errs = append(errs, s.settleLosses(b, incomplete(b, claims), &report))
 	}
 	return report, cniError(errors.Join(errs...))
 }
@@ -237,7 +238,10 @@ func (s State) fill(b Backfill, network string, claims []backfill.Claim) ([]Fill
 			}
 			outcome, a := c.Decide(held, taken, func(a record.Allocation) bool { return s.Stale(r.Epoch(), a) })
 			if outcome == backfill.Added || outcome == backfill.Completed {
-				if err := put(a); err != nil {
+				err := put(a)
+				if errors.Is(err, engine.ErrAside) {
+					outcome = backfill.Blocked
+				} else if err != nil {
 					return err
 				}
 			}
@@ -289,31 +293,65 @@ func (nobody) Get(netip.Addr) (record.Allocation, bool, error) {
 	return record.Allocation{}, false, nil
 }
 
+// incomplete is why it is not certain that all that run are stored, "" where it
+// is. A network that nobody has told of may have given out any address that lies
+// in no range that is known.
+func incomplete(b Backfill, claims []backfill.Claim) string {
+	if !b.Complete {
+		return "not every sandbox, or network configuration, could be read"
+	}
+	placed := map[string]bool{}
+	for _, c := range claims {
+		placed[c.Holder.ContainerID+" "+c.Addr.String()] = true
+	}
+	for _, s := range b.Running {
+		addresses := 0
+		for _, i := range s.Interfaces {
+			for _, addr := range i.Addrs {
+				addresses++
+				if !placed[s.ID+" "+addr.String()] {
+					return fmt.Sprintf("%s of sandbox %s lies in no range of a network that is known: name the network's configuration with --conf-dir", addr, s.ID)
+				}
+			}
+		}
+		if addresses == 0 {
+			return "the runtime tells no address of sandbox " + s.ID
+		}
+	}
+	return ""
+}
+
 // settleLosses lets ADD go on where allocations were missing, once all that run
-// are stored.
-func (s State) settleLosses(b Backfill, report *BackfillReport) error {
+// are stored. What a network without a configuration has given out, such as that
+// of a delegate of multus, the runtime does not tell.
+func (s State) settleLosses(b Backfill, incomplete string, report *BackfillReport) error {
 	why := ""
+	configs := byNetwork(b.Configs)
 	err := s.Store.Read(func(tx *store.Tx) error {
 		if l, lost := tx.Lost(); lost {
 			why = l.Reason
 		}
 		for _, name := range tx.Networks() {
-			if l, lost := tx.Network(name).Lost(); lost {
+			l, lost := tx.Network(name).Lost()
+			if lost {
 				why = l.Reason
+			}
+			if lost && configs[name] == nil && incomplete == "" {
+				incomplete = "network " + name + " is not configured in --conf-dir"
 			}
 		}
 		return nil
 	})
 	switch {
 	case b.DryRun && b.unreadable:
-		report.Accepted = b.Complete
+		report.Accepted, report.Lost = incomplete == "", incomplete
 		return nil
 	case err != nil:
 		return err
 	case why == "" && report.Repaired == nil:
 		return nil
-	case !b.Complete:
-		report.Lost = why
+	case incomplete != "":
+		report.Lost = fmt.Sprintf("%s (%s)", incomplete, why)
 		return nil
 	}
 	report.Accepted = true

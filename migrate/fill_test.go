@@ -272,3 +272,54 @@ func TestOneNetworkThatFailsDoesNotHoldUpTheOthers(t *testing.T) {
 	}
 	n.expectHeld("secret", map[string]string{"10.7.0.2": "b"})
 }
+
+func TestALossIsAcceptedOnlyIfEveryRunningPodIsPlaced(t *testing.T) {
+	for name, change := range map[string]func(*ailing, *Backfill){
+		"no network is configured": func(_ *ailing, b *Backfill) { b.Configs = nil },
+		"the network's ranges are not known": func(_ *ailing, b *Backfill) {
+			b.Configs[0].RangeSets = nil
+		},
+		"an address lies elsewhere": func(n *ailing, b *Backfill) { b.Running = append(b.Running, n.runs("c", "192.0.2.1")) },
+		"a sandbox has no address": func(n *ailing, b *Backfill) {
+			s := n.runs("c", "10.6.0.9")
+			s.Interfaces = nil
+			b.Running = append(b.Running, s)
+		},
+		"not everything could be read": func(_ *ailing, b *Backfill) { b.Complete = false },
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := newAiling(t)
+			a := n.mustAdd("podnet", "", "a")
+			n.lostAll()
+			fill := Backfill{
+				Configs:  []*ipam.Config{n.config("podnet", "10.6.0.0/24", "")},
+				Running:  []backfill.Sandbox{n.runs("a", a.String())},
+				Complete: true,
+			}
+			change(n, &fill)
+			if r := n.fills(fill); r.Accepted || r.Lost == "" {
+				t.Errorf("%+v", r)
+			}
+			n.refused("ADD", second(n.add("podnet", "", "b")))
+		})
+	}
+}
+
+func TestAnAddressThatIsSetAsideHoldsUpNoOther(t *testing.T) {
+	n := newAiling(t)
+	n.hostLocalAdds("podnet", "10.6.0.2", "a")
+	if err := os.WriteFile(n.file("podnet", "10.6.0.3"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r := n.fills(Backfill{
+		Configs: []*ipam.Config{n.config("podnet", "10.6.0.0/24", "switch")},
+		Running: []backfill.Sandbox{n.runs("a", "10.6.0.2"), n.runs("b", "10.6.0.3"), n.runs("c", "10.6.0.4")},
+	})
+	if got := outcomes(r); got[backfill.Blocked] != 1 || got[backfill.Added] != 1 {
+		t.Errorf("done: %v", got)
+	}
+	n.expectHeld("podnet", map[string]string{"10.6.0.2": "a", "10.6.0.4": "c"})
+	if got := n.mustAdd("podnet", "switch", "d").String(); got != "10.6.0.5" {
+		t.Errorf("d got %s", got)
+	}
+}

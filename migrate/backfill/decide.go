@@ -15,6 +15,7 @@ const (
 	Completed Outcome = "completed" // the record lacked something
 	Known     Outcome = "known"     // it had all of it
 	Conflict  Outcome = "conflict"  // another attachment holds the address, and keeps it
+	Blocked   Outcome = "blocked"   // the address is set aside, and given to nobody
 )
 
 // Decide holds c against what is stored of its address, and returns the

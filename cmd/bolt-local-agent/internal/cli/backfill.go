@@ -72,13 +72,14 @@ func (a *app) backfill(ctx context.Context, f fillFlags, sumsUp func(counts) boo
 	if err != nil {
 		return false, unchanged(err)
 	}
+	configs, all := a.configs(f.confDir)
 	report, err := a.state().Backfill(migrate.Backfill{
-		Configs:   a.configs(f.confDir),
+		Configs:   configs,
 		Network:   f.network,
 		CacheDirs: ipam.DefaultCNICacheDirs(),
 		Running:   listing.Running,
 		NotReady:  listing.NotReady,
-		Complete:  len(listing.Failed) == 0,
+		Complete:  all && len(listing.Failed) == 0,
 		BootTime:  bootTime(),
 		DryRun:    f.dryRun,
 	})
@@ -89,14 +90,14 @@ func (a *app) backfill(ctx context.Context, f fillFlags, sumsUp func(counts) boo
 // unchanged says that nothing has happened yet.
 func unchanged(err error) error { return fmt.Errorf("nothing was changed: %w", err) }
 
-// configs are those of the networks in this data directory.
-func (a *app) configs(dir string) []*ipam.Config {
-	all, errs := netconf.Load(dir)
+// configs are those of the networks in this data directory, and whether every
+// file could be read.
+func (a *app) configs(dir string) (mine []*ipam.Config, all bool) {
+	found, errs := netconf.Load(dir)
 	for _, err := range errs {
 		a.warn(wording.OneLine(err.Error()))
 	}
-	var mine []*ipam.Config
-	for _, c := range all {
+	for _, c := range found {
 		for _, w := range c.Warnings {
 			a.warn("network " + c.Network + ": " + w)
 		}
@@ -106,7 +107,7 @@ func (a *app) configs(dir string) []*ipam.Config {
 		}
 		mine = append(mine, c)
 	}
-	return mine
+	return mine, len(errs) == 0
 }
 
 // counts are those of what became of the claims.
@@ -129,6 +130,9 @@ func (a *app) printFilled(r migrate.BackfillReport, dryRun bool, sumsUp func(cou
 		case backfill.Conflict:
 			a.warn(fmt.Sprintf("network %s: container %s uses %s, which is recorded for container %s: delete the pod of one",
 				f.Network, f.Claim.Holder.ContainerID, f.Addr, f.Held.Holders[0].ContainerID))
+		case backfill.Blocked:
+			a.warn(fmt.Sprintf("network %s: container %s uses %s, which a file in host-local's directory that names no holder sets aside: nobody is given it in this boot",
+				f.Network, f.Claim.Holder.ContainerID, f.Addr))
 		}
 	}
 	for _, g := range r.Dropped {
@@ -142,7 +146,7 @@ func (a *app) printFilled(r migrate.BackfillReport, dryRun bool, sumsUp func(cou
 	case r.Accepted:
 		a.say("Every running pod is recorded: ADD " + done(dryRun, "is", "would be") + " served again.")
 	case r.Lost != "":
-		a.warn("ADD stays refused, since not every pod is known: " + r.Lost)
+		a.warn("ADD stays refused, as pods may run that are not recorded: " + r.Lost + "; once `bolt-local dump` has every pod of the node, `bolt-local repair --accept` lets it go on")
 	}
 }
 

@@ -194,8 +194,7 @@ func (s *Sweeper) isPods(c candidate) bool {
 	if slices.Contains(s.Networks, c.network) || isPod(c.holder.Pod) {
 		return true
 	}
-	e, found, _ := s.Cache.Attachment(c.network, c.holder.Attachment) // what cannot be read is no witness
-	return found && isPod(e.Pod)
+	return slices.ContainsFunc(s.cached(c), func(e cnicache.Entry) bool { return isPod(e.Pod) })
 }
 
 func isPod(p record.Pod) bool { return p.UID != "" || p.InfraContainerID != "" }
@@ -206,8 +205,8 @@ func (s *Sweeper) free(candidates []candidate, done *Swept) error {
 	byNetwork := map[string]map[key]candidate{}
 	var networks []string
 	for _, c := range candidates {
-		if state.Namespaces.Alive(c.holder.NetNS) {
-			done.Kept = append(done.Kept, c.kept("its network namespace "+c.holder.NetNS.Path+" is alive"))
+		if path := s.alive(state.Namespaces, c); path != "" {
+			done.Kept = append(done.Kept, c.kept("its network namespace "+path+" is alive"))
 			continue
 		}
 		if byNetwork[c.network] == nil {
@@ -228,6 +227,33 @@ func (s *Sweeper) free(candidates []candidate, done *Swept) error {
 		}
 	}
 	return nil
+}
+
+// alive is the path of the candidate's network namespace if that is there, by
+// what is recorded, or by libcni's cache.
+func (s *Sweeper) alive(namespaces ipam.Namespaces, c candidate) string {
+	if namespaces.Alive(c.holder.NetNS) {
+		return c.holder.NetNS.Path
+	}
+	for _, e := range s.cached(c) {
+		if ns := namespaces.Identify(e.NetNS); namespaces.Alive(ns) && !namespaces.IsOwn(ns) {
+			return ns.Path
+		}
+	}
+	return ""
+}
+
+// cached are the cached results of the holder; where its interface is not known
+// those of the container. What cannot be read is no witness.
+func (s *Sweeper) cached(c candidate) []cnicache.Entry {
+	if c.holder.IfName != "" {
+		if e, found, _ := s.Cache.Attachment(c.network, c.holder.Attachment); found {
+			return []cnicache.Entry{e}
+		}
+		return nil
+	}
+	entries, _ := s.Cache.Network(c.network)
+	return slices.DeleteFunc(entries, func(e cnicache.Entry) bool { return e.ContainerID != c.holder.ContainerID })
 }
 
 func (s *Sweeper) sweep(state migrate.State, network string, sel ipam.Selector) ([]ipam.Freed, error) {

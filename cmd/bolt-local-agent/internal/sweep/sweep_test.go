@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/netip"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -216,6 +217,37 @@ func TestARunThatIsInterruptedFreesNothing(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"10.0.0.1"}, n.held()); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// foreign takes this process's own namespace for another's.
+type foreign struct{ *netns.System }
+
+func (foreign) IsOwn(record.NetNS) bool { return false }
+
+// What was imported has no namespace; libcni's cache may know it.
+func TestANamespaceThatTheCacheKnowsIsAlive(t *testing.T) {
+	for name, ifname := range map[string]string{"of an interface": "eth0", "of a container whose interface is not known": ""} {
+		t.Run(name, func(t *testing.T) {
+			n := newNode(t)
+			n.store(pod("10.0.0.1", func(_ *record.Allocation, h *record.Holder) { h.IfName = ifname }))
+			dir := t.TempDir()
+			doc := `{"kind":"cniCacheV1","containerId":"box1","ifName":"eth0","networkName":"podnet","netns":"/proc/self/ns/net","result":{"cniVersion":"1.0.0","ips":[{"address":"10.0.0.1/24"}]}}`
+			if err := os.WriteFile(filepath.Join(dir, "podnet-box1-eth0"), []byte(doc), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			swept, err := n.sweeper(func(s *Sweeper) {
+				s.Cache.Dirs = []string{dir}
+				s.State = func() migrate.State {
+					state := n.state()
+					state.Namespaces = foreign{&netns.System{}}
+					return state
+				}
+			}).Run(t.Context())
+			if err != nil || len(swept.Freed) > 0 || len(swept.Kept) != 1 || len(n.held()) != 1 {
+				t.Errorf("freed %v, kept %v, %v", swept.Freed, swept.Kept, err)
+			}
+		})
 	}
 }
 
