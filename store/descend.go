@@ -21,7 +21,7 @@ type unscanned struct {
 
 // mapUnscanned maps a file whose pages were not looked at, nil where they were.
 func mapUnscanned(f *os.File, m pages.Meta, whole bool) (*unscanned, error) {
-	if whole || m.HighWater <= scanPages {
+	if looksAtAll(m, whole) {
 		return nil, nil
 	}
 	data, err := unix.Mmap(int(f.Fd()), 0, int(m.HighWater)*int(m.PageSize), unix.PROT_READ, unix.MAP_SHARED)
@@ -30,6 +30,9 @@ func mapUnscanned(f *os.File, m pages.Meta, whole bool) (*unscanned, error) {
 	}
 	return &unscanned{path: f.Name(), data: data, meta: m}, nil
 }
+
+// looksAtAll tells whether every page was looked at before bbolt is there.
+func looksAtAll(m pages.Meta, whole bool) bool { return whole || m.HighWater <= scanPages }
 
 func (u *unscanned) unmap() {
 	if u != nil {

@@ -252,7 +252,7 @@ func (s *Store) install(kept string, first witness) (err error) {
 		}
 	}()
 	header := journalHeader{Journal: journalFormat, BootID: first.BootID, Checkpoint: first.Checkpoint}
-	return s.viewBolt(tmp, time.Time{}, func(_ *os.File, tx *bolt.Tx) error {
+	return s.viewBolt(tmp, time.Time{}, false, func(_ *os.File, tx *bolt.Tx) error {
 		t, err := s.begin(tx, nil, first.BootID) // just written: bbolt's own
 		if err == nil {
 			err = t.Verify()

@@ -77,7 +77,7 @@ func (s *Store) view(v viewing, fn func(*Tx) error) error {
 	if err != nil {
 		return err
 	}
-	return s.viewBolt(s.Path(), v.deadline, func(f *os.File, tx *bolt.Tx) error {
+	return s.viewBolt(s.Path(), v.deadline, looksAtAll(p, v.whole), func(f *os.File, tx *bolt.Tx) error {
 		u, err := mapUnscanned(f, p, v.whole)
 		if err != nil {
 			return err
@@ -98,13 +98,14 @@ func (s *Store) view(v viewing, fn func(*Tx) error) error {
 	})
 }
 
-// viewBolt opens a checkpoint file that was inspected.
-func (s *Store) viewBolt(path string, deadline time.Time, fn func(*os.File, *bolt.Tx) error) error {
+// viewBolt opens a checkpoint file that was inspected. sound: all of its pages
+// were.
+func (s *Store) viewBolt(path string, deadline time.Time, sound bool, fn func(*os.File, *bolt.Tx) error) error {
 	db, err := openBolt(path, true, deadline)
 	if err != nil {
 		return err
 	}
-	defer s.watch()()
+	defer s.watch(sound)()
 	err = guard(path, func() error {
 		return db.View(func(tx *bolt.Tx) error { return fn(db.file, tx) })
 	})

@@ -116,7 +116,7 @@ func (s *Store) readFile(path, name string, deadline time.Time) (source, error) 
 		return source{}, unusable(path, err)
 	}
 	src := source{name: name, whole: true, given: true}
-	err = s.viewBolt(path, deadline, func(_ *os.File, tx *bolt.Tx) error {
+	err = s.viewBolt(path, deadline, false, func(_ *os.File, tx *bolt.Tx) error {
 		t, err := s.begin(tx, nil, "") // all of it was looked at
 		if err == nil {
 			err = t.format.mayWrite()

@@ -104,7 +104,7 @@ func exists(path string) bool {
 // transact makes one transaction on the open checkpoint, of which inspect said
 // p: checks, upkeep, fn, commit. Where fn fails, upkeep is left and committed.
 func (s *Store) transact(db boltFile, op Op, bootID string, p pages.Meta, fn func(*Tx) error) error {
-	defer s.watch()()
+	defer s.watch(looksAtAll(p, false))()
 	return guard(s.Path(), func() error {
 		u, err := mapUnscanned(db.file, p, false)
 		if err != nil {

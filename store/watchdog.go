@@ -3,7 +3,7 @@ package store
 import (
 	"fmt"
 	"os"
-	"runtime/metrics"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,6 +17,9 @@ import (
 // are, cannot do this.
 const (
 	watchEvery = 10 * time.Millisecond
+	// watchSeldom is for such files: a look takes a thread, and most calls have
+	// ended by then.
+	watchSeldom = 500 * time.Millisecond
 	// longestStep is how much of the processor's time the process may use between
 	// two looks into a bucket.
 	longestStep = 3 * time.Second
@@ -29,6 +32,7 @@ const (
 type watchdog struct {
 	store *Store
 
+	every time.Duration
 	mu    sync.Mutex
 	timer *time.Timer // nil once it is stopped
 	beat  uint64
@@ -52,12 +56,15 @@ func (s *Store) Outside(fn func()) {
 
 // watch ends the process by way of Options.Stuck when the work on the checkpoint
 // makes no progress, which does not prove that it is damaged. Call stop at the
-// end.
-func (s *Store) watch() (stop func()) {
-	w := &watchdog{store: s, beat: s.beats.count.Load(), since: processorTime()}
+// end. sound: every page was looked at before.
+func (s *Store) watch(sound bool) (stop func()) {
+	w := &watchdog{store: s, every: watchEvery, beat: s.beats.count.Load(), since: processorTime()}
+	if sound {
+		w.every = min(watchSeldom, s.longestStep/4)
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.timer = time.AfterFunc(watchEvery, w.look)
+	w.timer = time.AfterFunc(w.every, w.look)
 	return w.stop
 }
 
@@ -83,21 +90,20 @@ func (w *watchdog) look() {
 		stuck = true
 	}
 	if !stuck {
-		w.timer.Reset(watchEvery)
+		w.timer.Reset(w.every)
 		return
 	}
 	w.store.suspect()
 	w.store.opts.Stuck(fmt.Errorf("%w: %s: the checkpoint was not changed; `bolt-local migrate verify` looks at all of it, and so does the next call", ErrStuck, w.store.Path()))
 }
 
-// stacks is what all stacks have together, in bytes.
+// stacks is what all stacks have together, in bytes. Package runtime/metrics has
+// it without stopping the others for a moment, but costs every process that
+// links it more at its start than most processes live to see here.
 func stacks() uint64 {
-	sample := []metrics.Sample{{Name: "/memory/classes/heap/stacks:bytes"}}
-	metrics.Read(sample)
-	if sample[0].Value.Kind() != metrics.KindUint64 {
-		return 0
-	}
-	return sample[0].Value.Uint64()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.StackInuse
 }
 
 // processorTime is what the process has used of it.
