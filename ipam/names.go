@@ -5,6 +5,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/containernetworking/cni/pkg/utils"
+
+	"github.com/bolt-local/bolt-local/store/record"
 )
 
 // Bounds of names, in bytes.
@@ -61,6 +63,12 @@ func isOwnFile(network string) bool {
 		return true
 	}
 	return strings.HasPrefix(network, "checkpoint.db.") || strings.HasPrefix(network, "journal.")
+}
+
+// CheckAttachment tells why there is no such attachment: no ADD with these names
+// is answered.
+func CheckAttachment(att record.Attachment) error {
+	return checkAttachment(att.ContainerID, att.IfName)
 }
 
 // checkAttachment tells why no ADD is for a container with this id and an

@@ -3,14 +3,12 @@ package migrate
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"net/netip"
 	"slices"
 	"time"
 
 	"github.com/bolt-local/bolt-local/ipam"
 	"github.com/bolt-local/bolt-local/migrate/backfill"
-	"github.com/bolt-local/bolt-local/migrate/cnicache"
 	"github.com/bolt-local/bolt-local/migrate/engine"
 	"github.com/bolt-local/bolt-local/store"
 	"github.com/bolt-local/bolt-local/store/record"
@@ -49,6 +47,9 @@ type Filled struct {
 // BackfillReport is what Backfill has done, or would do.
 type BackfillReport struct {
 	Filled []Filled
+	// Elsewhere counts the sandboxes of which no address lies in a range of a
+	// network that is known.
+	Elsewhere int
 	// Dropped are guesses that were wrong.
 	Dropped []backfill.Guess
 	// Repaired is what was wrong with the checkpoint, nil where nothing was. A
@@ -69,19 +70,32 @@ func (s State) Backfill(b Backfill) (BackfillReport, error) {
 	for _, c := range b.Configs {
 		s.LegacyParents = append(s.LegacyParents, c.LegacyParent)
 	}
-	networks, err := s.fillable(b)
+	networks, unseen, err := s.fillable(b)
 	if errors.Is(err, store.ErrDamaged) || errors.Is(err, store.ErrLost) {
 		report.Repaired, b.unreadable = err, b.DryRun
-		networks, err = s.repaired(b)
+		networks, unseen, err = s.repaired(b)
 	}
 	if err != nil {
 		return report, err
 	}
+	var errs []error
+	b.Running, errs = valid(b.Running)
+	if b.Network != "" && !slices.ContainsFunc(networks, func(n backfill.Network) bool { return n.Name == b.Network }) {
+		return report, ipam.Errorf(ipam.CodeConfig, "network %s is neither configured nor stored: %w", b.Network, engine.ErrUnknown)
+	}
+	for _, n := range networks {
+		if failed := unseen[n.Name]; failed != nil {
+			errs = append(errs, fmt.Errorf("network %s: %w", n.Name, failed))
+		}
+	}
+	networks = slices.DeleteFunc(networks, func(n backfill.Network) bool { return unseen[n.Name] != nil })
 	claims := backfill.Claims(networks, b.Running, b.NotReady, s.Namespaces.Identify)
+	report.Elsewhere = elsewhere(b.Running, claims)
+	wrong := backfill.Wrong(networks, claims)
 	for i := range claims {
 		claims[i].Holder.BootTime = b.BootTime
+		claims[i] = claims[i].Storable(networks)
 	}
-	var errs []error
 	for _, n := range networks {
 		mine := slices.DeleteFunc(slices.Clone(claims), func(c backfill.Claim) bool { return c.Network != n.Name })
 		if len(mine) == 0 || b.Network != "" && b.Network != n.Name {
@@ -93,7 +107,7 @@ func (s State) Backfill(b Backfill) (BackfillReport, error) {
 			errs = append(errs, fmt.Errorf("network %s: %w", n.Name, err))
 		}
 	}
-	for _, g := range backfill.Wrong(networks, claims) {
+	for _, g := range wrong {
 		if !b.DryRun {
 			if err := s.dropGuess(g); err != nil {
 				errs = append(errs, err)
@@ -110,119 +124,49 @@ func (s State) Backfill(b Backfill) (BackfillReport, error) {
 
 // repaired repairs the checkpoint from what is left of it, so that it can be
 // filled. Until that is done ADD stays refused.
-func (s State) repaired(b Backfill) ([]backfill.Network, error) {
+func (s State) repaired(b Backfill) ([]backfill.Network, map[string]error, error) {
 	if b.DryRun {
-		return s.described(b, map[string]stored{})
+		return s.described(b, map[string]stored{}), nil, nil
 	}
 	if _, err := s.Repair(store.Repair{}, b.CacheDirs); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	return s.fillable(b)
 }
 
-// stored is what the checkpoint, and the old form, have of a network.
-type stored struct {
-	sets []record.RangeSet
-	all  map[netip.Addr]record.Allocation
-}
-
-// fillable lists the networks that are configured or stored.
-func (s State) fillable(b Backfill) ([]backfill.Network, error) {
-	if err := s.Lost(); err != nil {
-		return nil, err
-	}
-	known := map[string]stored{}
-	configs := byNetwork(b.Configs)
-	err := s.Store.Read(func(tx *store.Tx) error {
-		names := tx.Networks()
-		for name := range configs {
-			if !slices.Contains(names, name) {
-				names = append(names, name)
+// valid leaves out sandboxes with an id that no container has, and the names of
+// interfaces that none has: both become a part of keys and files.
+func valid(running []backfill.Sandbox) (rest []backfill.Sandbox, errs []error) {
+	for _, s := range running {
+		if err := ipam.CheckAttachment(record.Attachment{ContainerID: s.ID, IfName: "eth0"}); err != nil {
+			errs = append(errs, fmt.Errorf("a sandbox is left out: %w", err))
+			continue
+		}
+		s.Interfaces = slices.Clone(s.Interfaces)
+		for i, iface := range s.Interfaces {
+			if iface.Name != "" && ipam.CheckAttachment(record.Attachment{ContainerID: s.ID, IfName: iface.Name}) != nil {
+				s.Interfaces[i].Name = ""
 			}
 		}
-		for _, name := range names {
-			s := s
-			s.Config = configs[name]
-			err := s.ViewIn(tx, name, false, func(v engine.View) error {
-				sets, err := v.Ranges()
-				if err != nil {
-					return err
-				}
-				n := stored{sets: sets, all: map[netip.Addr]record.Allocation{}}
-				known[name] = n
-				return v.Each(func(a record.Allocation) error {
-					if !s.Stale(tx.Epoch(), a) {
-						n.all[a.Addr] = a
-					}
-					return nil
-				})
-			})
-			if err != nil {
-				return fmt.Errorf("network %s: %w", name, err)
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
+		rest = append(rest, s)
 	}
-	return s.described(b, known)
+	return rest, errs
 }
 
-// described brings together what is known of each network, in the order of
-// their names.
-func (s State) described(b Backfill, known map[string]stored) ([]backfill.Network, error) {
-	configs := byNetwork(b.Configs)
-	names := slices.Collect(maps.Keys(known))
-	for name := range configs {
-		if _, ok := known[name]; !ok {
-			names = append(names, name)
+// elsewhere counts the running sandboxes of which no address lies in a known
+// range.
+func elsewhere(running []backfill.Sandbox, claims []backfill.Claim) int {
+	placed := map[string]bool{}
+	for _, c := range claims {
+		placed[c.Holder.ContainerID] = true
+	}
+	n := 0
+	for _, s := range running {
+		if !placed[s.ID] {
+			n++
 		}
 	}
-	slices.Sort(names)
-	networks := make([]backfill.Network, len(names))
-	for i, name := range names {
-		n, cfg := known[name], configs[name]
-		sets, dirs := n.sets, b.CacheDirs
-		if cfg != nil {
-			sets, dirs = append(slices.Clone(cfg.RangeSets), sets...), cfg.CNICacheDirs
-		}
-		networks[i] = backfill.Network{
-			Name:   name,
-			Sets:   sets,
-			Cached: s.cachedIn(name, dirs),
-			Stored: func(addr netip.Addr) (record.Allocation, bool) { a, ok := n.all[addr]; return a, ok },
-		}
-	}
-	return networks, nil
-}
-
-func byNetwork(configs []*ipam.Config) map[string]*ipam.Config {
-	all := map[string]*ipam.Config{}
-	for _, c := range configs {
-		if all[c.Network] == nil || all[c.Network].Role == ipam.Chained { // whose ranges are not known
-			all[c.Network] = c
-		}
-	}
-	return all
-}
-
-// cachedIn is all that the caches have of a network, alive or not.
-func (s State) cachedIn(network string, dirs []string) []backfill.Cached {
-	entries, errs := cnicache.Cache{Dirs: dirs}.Network(network)
-	for _, err := range errs {
-		s.Warn("libcni's cache: " + err.Error())
-	}
-	all := make([]backfill.Cached, len(entries))
-	for i, e := range entries {
-		ns := s.Namespaces.Identify(e.NetNS)
-		all[i] = backfill.Cached{
-			Holder: record.Holder{Attachment: e.Attachment, NetNS: ns, Pod: e.Pod},
-			Addrs:  e.Addrs,
-			Alive:  s.Namespaces.Alive(ns) && !s.Namespaces.IsOwn(ns),
-		}
-	}
-	return all
+	return n
 }
 
 // fill stores the claims of one network.
@@ -291,72 +235,4 @@ type nobody struct{}
 func (nobody) Epoch() uint64 { return 0 }
 func (nobody) Get(netip.Addr) (record.Allocation, bool, error) {
 	return record.Allocation{}, false, nil
-}
-
-// incomplete is why it is not certain that all that run are stored, "" where it
-// is. A network that nobody has told of may have given out any address that lies
-// in no range that is known.
-func incomplete(b Backfill, claims []backfill.Claim) string {
-	if !b.Complete {
-		return "not every sandbox, or network configuration, could be read"
-	}
-	placed := map[string]bool{}
-	for _, c := range claims {
-		placed[c.Holder.ContainerID+" "+c.Addr.String()] = true
-	}
-	for _, s := range b.Running {
-		addresses := 0
-		for _, i := range s.Interfaces {
-			for _, addr := range i.Addrs {
-				addresses++
-				if !placed[s.ID+" "+addr.String()] {
-					return fmt.Sprintf("%s of sandbox %s lies in no range of a network that is known: name the network's configuration with --conf-dir", addr, s.ID)
-				}
-			}
-		}
-		if addresses == 0 {
-			return "the runtime tells no address of sandbox " + s.ID
-		}
-	}
-	return ""
-}
-
-// settleLosses lets ADD go on where allocations were missing, once all that run
-// are stored. What a network without a configuration has given out, such as that
-// of a delegate of multus, the runtime does not tell.
-func (s State) settleLosses(b Backfill, incomplete string, report *BackfillReport) error {
-	why := ""
-	configs := byNetwork(b.Configs)
-	err := s.Store.Read(func(tx *store.Tx) error {
-		if l, lost := tx.Lost(); lost {
-			why = l.Reason
-		}
-		for _, name := range tx.Networks() {
-			l, lost := tx.Network(name).Lost()
-			if lost {
-				why = l.Reason
-			}
-			if lost && configs[name] == nil && incomplete == "" {
-				incomplete = "network " + name + " is not configured in --conf-dir"
-			}
-		}
-		return nil
-	})
-	switch {
-	case b.DryRun && b.unreadable:
-		report.Accepted, report.Lost = incomplete == "", incomplete
-		return nil
-	case err != nil:
-		return err
-	case why == "" && report.Repaired == nil:
-		return nil
-	case incomplete != "":
-		report.Lost = fmt.Sprintf("%s (%s)", incomplete, why)
-		return nil
-	}
-	report.Accepted = true
-	if b.DryRun {
-		return nil
-	}
-	return s.Store.Update(store.Op{Verb: "backfill"}, (*store.Tx).AcceptLoss)
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -95,8 +96,7 @@ func TestWhatRunsIsRecordedWhoeverGaveTheAddress(t *testing.T) {
 			if _, now := n.held("podnet"); now != phase {
 				t.Errorf("it is in phase %s", now)
 			}
-			again := outcomes(n.fills(b))
-			if phase != engine.Legacy && again[backfill.Known] != 2 || phase == engine.Legacy && again[backfill.Added] > 0 {
+			if again := outcomes(n.fills(b)); again[backfill.Known] != 2 || len(again) != 1 {
 				t.Errorf("once more: %v", again)
 			}
 			if got := n.mustAdd("podnet", string(phase), "d").String(); got != "10.6.0.4" {
@@ -321,5 +321,46 @@ func TestAnAddressThatIsSetAsideHoldsUpNoOther(t *testing.T) {
 	n.expectHeld("podnet", map[string]string{"10.6.0.2": "a", "10.6.0.4": "c"})
 	if got := n.mustAdd("podnet", "switch", "d").String(); got != "10.6.0.5" {
 		t.Errorf("d got %s", got)
+	}
+}
+
+func TestANetworkThatCannotBeLookedAtHoldsUpNoOther(t *testing.T) {
+	n := newAiling(t)
+	n.mustAdd("podnet", "switch", "x")
+	n.mustAdd("othernet", "switch", "y")
+	for _, err := range []error{os.RemoveAll(n.file("podnet")), os.Symlink("othernet", n.file("podnet"))} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	report, err := n.state(nil).Backfill(Backfill{
+		Configs:  []*ipam.Config{n.config("podnet", "10.6.0.0/24", "switch"), n.config("othernet", "10.8.0.0/24", "switch")},
+		Running:  []backfill.Sandbox{n.runs("a", "10.6.0.9"), n.runs("b", "10.8.0.9")},
+		Complete: true,
+	})
+	if err == nil || !strings.Contains(err.Error(), "podnet") {
+		t.Errorf("error %v", err)
+	}
+	if got := outcomes(report); got[backfill.Added] != 1 || len(report.Filled) != 1 {
+		t.Errorf("done: %v, %v", report.Filled, err)
+	}
+}
+
+func TestWhatIsNoNameIsNoPartOfAKey(t *testing.T) {
+	n := newAiling(t)
+	odd := n.runs("c", "10.6.0.4")
+	odd.Interfaces[0].Name = "eth\x000"
+	report, err := n.state(nil).Backfill(Backfill{
+		Configs: []*ipam.Config{n.config("podnet", "10.6.0.0/24", "")},
+		Running: []backfill.Sandbox{n.runs("a\x00b", "10.6.0.2"), n.runs("a\nb", "10.6.0.3"), odd},
+	})
+	if ipam.CodeOf(err) != ipam.CodeEnvironment || strings.Count(err.Error(), "a sandbox is left out") != 2 {
+		t.Errorf("error %v", err)
+	}
+	if got := outcomes(report); got[backfill.Added] != 1 || len(report.Filled) != 1 {
+		t.Errorf("done: %v", got)
+	}
+	if h := n.stored("podnet", "10.6.0.4").Holders[0]; h.IfName != "" || !slices.Contains(h.Unknown, record.UnknownIfName) {
+		t.Errorf("it is %+v", h)
 	}
 }

@@ -37,6 +37,8 @@ type Network struct {
 	Name   string
 	Sets   []record.RangeSet
 	Cached []Cached
+	// Bare: it keeps a holder's names, and nothing else of it.
+	Bare bool
 	// Stored is what the checkpoint has of an address.
 	Stored func(netip.Addr) (record.Allocation, bool)
 }
@@ -180,6 +182,15 @@ func (c *claimer) sandbox(s Sandbox) {
 			}
 		}
 	}
+}
+
+// Storable takes off a claim what a bare network does not keep.
+func (c Claim) Storable(networks []Network) Claim {
+	i := slices.IndexFunc(networks, named(c.Network))
+	if i >= 0 && networks[i].Bare {
+		c.Holder = record.Holder{Attachment: c.Holder.Attachment, Origin: c.Holder.Origin}
+	}
+	return c
 }
 
 // Guess is one that turned out to be wrong: another network has the address.

@@ -14,7 +14,7 @@ const (
 	Added     Outcome = "added"     // nobody held the address in this boot
 	Completed Outcome = "completed" // the record lacked something
 	Known     Outcome = "known"     // it had all of it
-	Conflict  Outcome = "conflict"  // another attachment holds the address, and keeps it
+	Conflict  Outcome = "conflict"  // another container holds the address, and keeps it
 	Blocked   Outcome = "blocked"   // the address is set aside, and given to nobody
 )
 
@@ -27,6 +27,10 @@ func (c Claim) Decide(stored record.Allocation, held bool, stale func(record.All
 	}
 	i := slices.IndexFunc(stored.Holders, c.isOf)
 	if i < 0 {
+		// Another interface of the same container: nobody else is given it.
+		if slices.ContainsFunc(stored.Holders, func(h record.Holder) bool { return h.ContainerID == c.Holder.ContainerID }) {
+			return Known, stored
+		}
 		return Conflict, stored
 	}
 	h, changed := c.complete(stored.Holders[i])

@@ -36,7 +36,7 @@ func TestWhatIsStoredWinsOverAWitness(t *testing.T) {
 		"interface, namespace, pod and time are new":  {full, []record.Holder{bare}, false, Completed, []record.Holder{completed}},
 		"a guess becomes certain":                     {full, []record.Holder{guess}, false, Completed, []record.Holder{certain}},
 		"another attachment holds it":                 {full, []record.Holder{other}, false, Conflict, []record.Holder{other}},
-		"another interface of the container holds it": {full, []record.Holder{net1}, false, Conflict, []record.Holder{net1}},
+		"another interface of the container holds it": {full, []record.Holder{net1}, false, Known, []record.Holder{net1}},
 		"it is one of two holders":                    {full, []record.Holder{other, bare}, false, Completed, []record.Holder{other, completed}},
 	} {
 		t.Run(name, func(t *testing.T) {

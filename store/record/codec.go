@@ -51,6 +51,11 @@ func Encode(network string, a Allocation) ([]byte, error) {
 	if len(a.Holders) == 0 {
 		return nil, fmt.Errorf("%w: %s names no holder", ErrInvalid, a.Addr)
 	}
+	for _, h := range a.Holders { // NUL divides the keys of the other index
+		if strings.ContainsRune(h.ContainerID+h.IfName, 0) {
+			return nil, fmt.Errorf("%w: a holder of %s has a NUL byte in its name: %q, %q", ErrInvalid, a.Addr, h.ContainerID, h.IfName)
+		}
+	}
 	doc, err := encodeJSON(a)
 	if err != nil {
 		return nil, fmt.Errorf("encoding the allocation of %s: %w", a.Addr, err)

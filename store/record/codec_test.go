@@ -135,6 +135,17 @@ func TestDamageIsNoticed(t *testing.T) {
 	}
 }
 
+func TestANameHasNoNUL(t *testing.T) {
+	for name, att := range map[string]Attachment{"id": {"a\x00b", "eth0"}, "ifname": {"a", "eth\x000"}} {
+		t.Run(name, func(t *testing.T) {
+			a := Allocation{Addr: netip.MustParseAddr("10.0.0.1"), Holders: []Holder{{Attachment: att}}}
+			if _, err := Encode("podnet", a); !errors.Is(err, ErrInvalid) {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+}
+
 func TestAnAllocationNeedsAHolder(t *testing.T) {
 	if _, err := Encode("podnet", Allocation{Addr: addr}); !errors.Is(err, ErrInvalid) {
 		t.Errorf("encoding none: %v", err)

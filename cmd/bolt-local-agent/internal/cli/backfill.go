@@ -73,6 +73,9 @@ func (a *app) backfill(ctx context.Context, f fillFlags, sumsUp func(counts) boo
 		return false, unchanged(err)
 	}
 	configs, all := a.configs(f.confDir)
+	if len(configs) == 0 && !a.state().Store.Exists() {
+		return true, unchanged(fmt.Errorf("no configuration in %s uses bolt-local with ipam.dataDir %s: name its directory with --conf-dir", f.confDir, a.dataDir))
+	}
 	report, err := a.state().Backfill(migrate.Backfill{
 		Configs:   configs,
 		Network:   f.network,
@@ -137,6 +140,9 @@ func (a *app) printFilled(r migrate.BackfillReport, dryRun bool, sumsUp func(cou
 	}
 	for _, g := range r.Dropped {
 		a.say(fmt.Sprintf("network %s: %s the guess that container %s holds %s: another network gave it", g.Network, done(dryRun, "dropped", "would drop"), g.ContainerID, g.Addr))
+	}
+	if sumsUp(count) && r.Elsewhere > 0 {
+		a.warn(wording.Counted(r.Elsewhere, "running sandbox has", "running sandboxes have") + " no address in a range of a network that is stored, or configured in --conf-dir")
 	}
 	if sumsUp(count) {
 		a.say(fmt.Sprintf("%d added, %d completed, %d known already, %d in conflict.",

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/bolt-local/bolt-local/cmd/bolt-local-agent/internal/smallfile"
 )
 
 // Where crictl looks, and what it is told by (cri-tools, docs/crictl.md).
@@ -49,7 +51,7 @@ func endpoint(given string, getenv func(string) string, file string, sockets []s
 }
 
 func configuredEndpoint(file string) (string, error) {
-	b, err := os.ReadFile(file)
+	b, err := smallfile.Read(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}

@@ -64,8 +64,14 @@ func parseInfo(verbose map[string]string) told {
 	return t
 }
 
-// containerd reads go-cni's result. The host's ends of the pairs have no address.
+// containerd reads go-cni's result. The host's ends of the pairs, which are in no
+// sandbox, have no address; where a plugin says otherwise, the interface is not
+// known.
 func (t *told) containerd(doc info) {
+	sandboxed := false
+	for _, i := range doc.CNIResult.Interfaces {
+		sandboxed = sandboxed || i.Sandbox != ""
+	}
 	for _, name := range slices.Sorted(maps.Keys(doc.CNIResult.Interfaces)) {
 		i := doc.CNIResult.Interfaces[name]
 		var addrs []netip.Addr
@@ -80,7 +86,12 @@ func (t *told) containerd(doc info) {
 		if t.netns == "" {
 			t.netns = i.Sandbox
 		}
-		t.interfaces = append(t.interfaces, backfill.Interface{Name: name, Addrs: addrs})
+		if sandboxed && i.Sandbox == "" {
+			name = ""
+		}
+		for _, addr := range addrs {
+			t.add(name, addr)
+		}
 	}
 }
 
@@ -121,7 +132,7 @@ func (t *told) crio(annotation string) {
 		}
 		name := ""
 		switch i := ip.Interface; {
-		case i != nil && *i >= 0 && *i < len(result.Interfaces):
+		case i != nil && *i >= 0 && *i < len(result.Interfaces) && (result.Interfaces[*i].Sandbox != "" || len(inside) == 0):
 			name = result.Interfaces[*i].Name
 		case len(inside) == 1:
 			name = inside[0]

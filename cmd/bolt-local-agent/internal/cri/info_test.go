@@ -56,6 +56,8 @@ func TestWhatCannotBeReadOfItIsPassedOver(t *testing.T) {
 		"an index below none":            {`{"runtimeSpec":{"annotations":{"io.kubernetes.cri-o.CNIResult":"{\"ips\":[{\"interface\":-1,\"address\":\"10.0.0.1/8\"}]}"}}}`, told{"", []backfill.Interface{iface("", "10.0.0.1")}}},
 		"no index, and two interfaces":   {`{"runtimeSpec":{"annotations":{"io.kubernetes.cri-o.CNIResult":"{\"interfaces\":[{\"name\":\"a\",\"sandbox\":\"/n\"},{\"name\":\"b\",\"sandbox\":\"/n\"}],\"ips\":[{\"address\":\"10.0.0.1/8\"}]}"}}}`, told{"/n", []backfill.Interface{iface("", "10.0.0.1")}}},
 		"an address without its length":  {`{"runtimeSpec":{"annotations":{"io.kubernetes.cri-o.CNIResult":"{\"ips\":[{\"address\":\"10.0.0.1\"}]}"}}}`, told{}},
+		"the host's end of a pair":       {`{"cniResult":{"Interfaces":{"cali1":{"IPConfigs":[{"IP":"10.0.0.1"}],"Sandbox":""},"eth0":{"IPConfigs":null,"Sandbox":"/n"}}}}`, told{"", []backfill.Interface{iface("", "10.0.0.1")}}},
+		"the host's end, by its index":   {`{"runtimeSpec":{"annotations":{"io.kubernetes.cri-o.CNIResult":"{\"interfaces\":[{\"name\":\"cali1\"},{\"name\":\"eth0\",\"sandbox\":\"/n\"}],\"ips\":[{\"interface\":0,\"address\":\"10.0.0.1/8\"}]}"}}}`, told{"/n", []backfill.Interface{iface("eth0", "10.0.0.1")}}},
 		"the same address in both forms": {`{"cniResult":{"Interfaces":{"eth0":{"IPConfigs":[{"IP":"10.0.0.1"}],"Sandbox":"/n"}}},"runtimeSpec":{"annotations":{"io.kubernetes.cri-o.CNIResult":"{\"interfaces\":[{\"name\":\"eth0\",\"sandbox\":\"/n\"}],\"ips\":[{\"interface\":0,\"address\":\"10.0.0.1/8\"}]}"}}}`, told{"/n", []backfill.Interface{iface("eth0", "10.0.0.1")}}},
 	} {
 		t.Run(name, func(t *testing.T) { expectTold(t, c.sample, c.want) })

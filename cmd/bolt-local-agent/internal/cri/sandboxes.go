@@ -28,7 +28,7 @@ type Listing struct {
 }
 
 // atOnce is how many sandboxes are asked for at the same time, and maxHanging
-// how many may not answer in time before the runtime is given up.
+// of how many no answer may come in time before the runtime is given up.
 const (
 	atOnce     = 8
 	maxHanging = 3
@@ -73,10 +73,11 @@ type answer struct {
 	sandbox            backfill.Sandbox
 	ready, hostNetwork bool
 	err                error
+	hung               bool // there was none in time
 }
 
 // statuses asks for each id, a few at a time. It gives up where the runtime has
-// died, or hangs.
+// died, or hangs. containerd answers with the same codes for a shim that has.
 func (c *Client) statuses(ctx context.Context, ids []string) ([]answer, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -90,11 +91,16 @@ func (c *Client) statuses(ctx context.Context, ids []string) ([]answer, error) {
 			for i := range next {
 				answers[i] = c.status(ctx, ids[i])
 				mu.Lock()
-				if hasCode(answers[i].err, codes.DeadlineExceeded) {
+				if answers[i].hung {
 					hanging++
 				}
-				if hasCode(answers[i].err, codes.Unavailable) || hanging >= maxHanging {
+				if hanging >= maxHanging {
 					cancel(answers[i].err)
+				}
+				if hasCode(answers[i].err, codes.Unavailable) && ctx.Err() == nil {
+					if _, err := c.List(ctx); err != nil {
+						cancel(err)
+					}
 				}
 				mu.Unlock()
 			}
@@ -123,7 +129,7 @@ func (c *Client) status(ctx context.Context, id string) answer {
 	defer cancel()
 	r, err := c.runtime.PodSandboxStatus(ctx, &runtimeapi.PodSandboxStatusRequest{PodSandboxId: id, Verbose: true})
 	if err != nil {
-		return answer{err: c.failed("asking for sandbox "+id, err)}
+		return answer{err: c.failed("asking for sandbox "+id, err), hung: ctx.Err() != nil}
 	}
 	s := r.GetStatus()
 	if s == nil {

@@ -192,3 +192,24 @@ func TestOneSandboxThatHangsDoesNotHoldUpTheRest(t *testing.T) {
 		t.Errorf("%d run, %d failed, %v", len(got.Running), len(got.Failed), err)
 	}
 }
+
+// containerd answers with the codes of a runtime that is gone where a shim is.
+func TestASandboxWhoseShimIsGoneHoldsUpNoOther(t *testing.T) {
+	for _, code := range []codes.Code{codes.Unavailable, codes.DeadlineExceeded} {
+		t.Run(code.String(), func(t *testing.T) {
+			c, _ := serve(t, runtime{
+				list: listing("a", "b", "c", "d", "z"),
+				status: func(_ context.Context, id string) (*runtimeapi.PodSandboxStatusResponse, error) {
+					if id == "a" || id == "z" {
+						return running(id, "10.0.0.5"), nil
+					}
+					return nil, status.Error(code, "the shim is gone")
+				},
+			})
+			got, err := c.Sandboxes(t.Context())
+			if err != nil || len(got.Running) != 2 || len(got.Failed) != 3 {
+				t.Errorf("%d run, failed: %v, %v", len(got.Running), got.Failed, err)
+			}
+		})
+	}
+}

@@ -10,8 +10,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
+	"github.com/bolt-local/bolt-local/cmd/bolt-local-agent/internal/smallfile"
 	"github.com/bolt-local/bolt-local/ipam"
+	"github.com/bolt-local/bolt-local/store/record"
 )
 
 // DefaultDir is where runtimes look.
@@ -24,9 +27,9 @@ const pluginType = "bolt-local"
 var extensions = []string{".conf", ".conflist", ".json"}
 
 // Load reads the configurations in dir, in the order of their names. A network
-// of which there are several counts once, as its first file says. What cannot be
-// read is left out; the errors name each such file. A directory that is missing
-// has none.
+// of which there are several counts once, as its first file says, with the ranges
+// of all: any of them may have given out an address. What cannot be read is left
+// out; the errors name each such file. A directory that is missing has none.
 func Load(dir string) ([]*ipam.Config, []error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -50,14 +53,26 @@ func Load(dir string) ([]*ipam.Config, []error) {
 		}
 		for _, c := range configs {
 			i := slices.IndexFunc(all, func(o *ipam.Config) bool { return o.Network == c.Network && o.Role == c.Role })
-			if i < 0 {
+			switch {
+			case i < 0:
 				all = append(all, c)
-			} else if all[i].DataDir != c.DataDir {
+			case all[i].DataDir == c.DataDir:
+				all[i].RangeSets = union(all[i].RangeSets, c.RangeSets)
+			default:
 				errs = append(errs, fmt.Errorf("the network configuration %s is left out: network %s has ipam.dataDir %s there, and %s in a file before it", path, c.Network, c.DataDir, all[i].DataDir))
 			}
 		}
 	}
 	return all, errs
+}
+
+func union(sets, more []record.RangeSet) []record.RangeSet {
+	for _, m := range more {
+		if !slices.ContainsFunc(sets, func(s record.RangeSet) bool { return s.String() == m.String() }) {
+			sets = append(sets, m)
+		}
+	}
+	return sets
 }
 
 // list is a configuration list, a single configuration, or multus' with
@@ -70,7 +85,7 @@ type list struct {
 }
 
 func read(path string) ([]*ipam.Config, error) {
-	b, err := os.ReadFile(path)
+	b, err := smallfile.Read(path)
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +151,11 @@ func config(l list, plugin json.RawMessage) (*ipam.Config, error) {
 		return nil, err
 	}
 	if types.Capabilities.IPRanges {
-		return ipam.ParseLenient(stdin), nil // the runtime has the ranges, and each ADD brings them
+		c := ipam.ParseLenient(stdin) // the runtime has the ranges, and each ADD brings them
+		if c.Network == "" {
+			return nil, errors.New(strings.Join(c.Warnings, "; "))
+		}
+		return c, nil
 	}
 	return ipam.ParseConfig(stdin, "")
 }

@@ -39,14 +39,16 @@ func TestWhichNetworksAreOurs(t *testing.T) {
 		"ranges that the runtime brings": {files: map[string]string{
 			"10-podnet.conf": `{"cniVersion":"0.4.0","name":"podnet","type":"ptp","capabilities":{"ipRanges":true},"ipam":{"type":"bolt-local"}}`},
 			want: []found{{"podnet", ipam.DefaultDataDir, "", false}}},
-		"the first of two files": {files: map[string]string{
+		"two files of one network": {files: map[string]string{
 			"10-a.conf": `{"cniVersion":"0.4.0","name":"podnet","type":"ptp",` + ours + `}}`,
 			"20-b.conf": `{"cniVersion":"0.4.0","name":"podnet","type":"ptp","ipam":{"type":"bolt-local","subnet":"10.2.0.0/30"}}`},
-			want: []found{{"podnet", ipam.DefaultDataDir, "10.1.0.1-10.1.0.2", false}}},
+			want: []found{{"podnet", ipam.DefaultDataDir, "10.1.0.1-10.1.0.2 10.2.0.1-10.2.0.2", false}}},
 		"two that contradict": {files: map[string]string{
 			"10-a.conf": `{"cniVersion":"0.4.0","name":"podnet","type":"ptp",` + ours + `}}`,
 			"20-b.conf": `{"cniVersion":"0.4.0","name":"podnet","type":"ptp",` + ours + `,"dataDir":"/data"}}`},
 			want: []found{{"podnet", ipam.DefaultDataDir, "10.1.0.1-10.1.0.2", false}}, err: "20-b.conf is left out: network podnet has ipam.dataDir /data there"},
+		"one without a name, whose ranges the runtime brings": {files: map[string]string{
+			"10-a.conf": `{"type":"bridge","capabilities":{"ipRanges":true},"ipam":{"type":"bolt-local"}}`}, err: "name is missing"},
 		"another plugin's":     {files: map[string]string{"10-a.conf": `{"cniVersion":"0.4.0","name":"podnet","type":"ptp","ipam":{"type":"host-local","subnet":"10.1.0.0/30"}}`}},
 		"a file that is none":  {files: map[string]string{"README": "{", "10-a.conf.bak": "{"}},
 		"one that is no JSON":  {files: map[string]string{"10-a.conf": "{"}, err: "10-a.conf is left out"},
@@ -64,9 +66,11 @@ func TestWhichNetworksAreOurs(t *testing.T) {
 			var got []found
 			for _, c := range configs {
 				f := found{network: c.Network, dataDir: c.DataDir, chained: c.Role == ipam.Chained}
+				var sets []string
 				for _, set := range c.RangeSets {
-					f.ranges += set.String()
+					sets = append(sets, set.String())
 				}
+				f.ranges = strings.Join(sets, " ")
 				got = append(got, f)
 			}
 			if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(found{})); diff != "" {

@@ -11,7 +11,6 @@ import (
 	"github.com/bolt-local/bolt-local/ipam"
 	"github.com/bolt-local/bolt-local/migrate"
 	"github.com/bolt-local/bolt-local/migrate/cnicache"
-	"github.com/bolt-local/bolt-local/migrate/engine"
 	"github.com/bolt-local/bolt-local/store"
 	"github.com/bolt-local/bolt-local/store/record"
 )
@@ -59,34 +58,15 @@ type Swept struct {
 	Kept []string
 }
 
-// candidate is a holder that is freed unless a listing has it.
-type candidate struct {
-	network string
-	alloc   record.Allocation
-	holder  record.Holder
-}
-
-func (c candidate) key() key { return key{c.network, c.alloc.Addr.String(), c.holder.Attachment} }
-
-// unlisted tells whether a listing has neither id of the pod.
-func (c candidate) unlisted(listing map[string]bool) bool {
-	_, container := listing[c.holder.ContainerID]
-	_, infra := listing[c.holder.Pod.InfraContainerID]
-	return !container && !infra
-}
-
-func (c candidate) kept(why string) string {
-	return fmt.Sprintf("network %s: kept %s of container %s, which the container runtime does not know: %s", c.network, c.alloc.Addr, c.holder.ContainerID, why)
-}
-
 // Run takes back what may be taken back now. Where it fails, or ctx ends,
-// nothing is freed but what is returned.
+// nothing is freed but what is returned. A network that fails keeps nothing from
+// being freed in others.
 func (s *Sweeper) Run(ctx context.Context) (Swept, error) {
 	var done Swept
-	candidates, young, err := s.candidates()
+	found, err := s.look()
 	if errors.Is(err, store.ErrDamaged) && !s.DryRun { // as any call that writes
 		if err = s.State().Heal(""); err == nil {
-			candidates, young, err = s.candidates()
+			found, err = s.look()
 		}
 	}
 	if err != nil {
@@ -94,7 +74,7 @@ func (s *Sweeper) Run(ctx context.Context) (Swept, error) {
 	}
 	for i := range 2 {
 		if i > 0 {
-			if len(candidates) == 0 {
+			if len(found.old) == 0 {
 				break
 			}
 			if err := wait(ctx, s.ConfirmAfter); err != nil {
@@ -105,13 +85,18 @@ func (s *Sweeper) Run(ctx context.Context) (Swept, error) {
 		if err != nil {
 			return done, err
 		}
-		candidates = slices.DeleteFunc(candidates, func(c candidate) bool { return !c.unlisted(listing) })
-		young = slices.DeleteFunc(young, func(c candidate) bool { return !c.unlisted(listing) })
+		listed := func(c candidate) bool { return !c.unlisted(listing) }
+		found.old, found.young = slices.DeleteFunc(found.old, listed), slices.DeleteFunc(found.young, listed)
 	}
-	for _, c := range young {
+	for _, c := range found.young {
 		done.Kept = append(done.Kept, c.kept("its age is not recorded, and it is not known for long enough yet"))
 	}
-	return done, s.free(candidates, &done)
+	for _, network := range s.Networks {
+		if !slices.Contains(found.networks, network) {
+			done.Kept = append(done.Kept, "network "+network+" is not stored, so nothing of it can be freed")
+		}
+	}
+	return done, errors.Join(append(found.failed, s.free(found.old, &done))...)
 }
 
 func wait(ctx context.Context, d time.Duration) error {
@@ -124,80 +109,6 @@ func wait(ctx context.Context, d time.Duration) error {
 		return ctx.Err()
 	}
 }
-
-// candidates lists what is freed unless a listing has it. young are those of
-// which only the age is missing, as it is not recorded.
-func (s *Sweeper) candidates() (old, young []candidate, err error) {
-	state := s.State()
-	known := map[key]time.Duration{}
-	err = state.Store.Read(func(tx *store.Tx) error {
-		old, young = nil, nil
-		for _, network := range tx.Networks() {
-			err := state.ViewIn(tx, network, false, func(v engine.View) error {
-				return v.Each(func(a record.Allocation) error {
-					if a.Epoch != 0 && a.Epoch != tx.Epoch() {
-						return nil
-					}
-					for _, h := range a.Holders {
-						switch c := (candidate{network, a, h}); s.age(c, known) {
-						case isOld:
-							old = append(old, c)
-						case isUntold:
-							young = append(young, c)
-						}
-					}
-					return nil
-				})
-			})
-			if err != nil {
-				return fmt.Errorf("network %s: %w", network, err)
-			}
-		}
-		return nil
-	})
-	s.known = known
-	isNobodys := func(c candidate) bool { return !s.isPods(c) }
-	return slices.DeleteFunc(old, isNobodys), slices.DeleteFunc(young, isNobodys), err
-}
-
-type age int
-
-const (
-	isYoung age = iota
-	isOld
-	isUntold
-)
-
-// age compares a holder with the grace period. known takes over since when this
-// process knows one that has no time.
-func (s *Sweeper) age(c candidate, known map[key]time.Duration) age {
-	now, since := s.BootTime(), c.holder.BootTime
-	if since == 0 {
-		seen, ok := s.known[c.key()]
-		if !ok {
-			seen = now
-		}
-		since = seen
-		known[c.key()] = seen
-	}
-	switch {
-	case since <= now && now-since >= s.Grace:
-		return isOld
-	case c.holder.BootTime == 0:
-		return isUntold
-	}
-	return isYoung
-}
-
-// isPods tells whether a CRI runtime has made the container.
-func (s *Sweeper) isPods(c candidate) bool {
-	if slices.Contains(s.Networks, c.network) || isPod(c.holder.Pod) {
-		return true
-	}
-	return slices.ContainsFunc(s.cached(c), func(e cnicache.Entry) bool { return isPod(e.Pod) })
-}
-
-func isPod(p record.Pod) bool { return p.UID != "" || p.InfraContainerID != "" }
 
 // free frees the candidates, if nothing has changed since they were looked at.
 func (s *Sweeper) free(candidates []candidate, done *Swept) error {
@@ -215,6 +126,7 @@ func (s *Sweeper) free(candidates []candidate, done *Swept) error {
 		}
 		byNetwork[c.network][c.key()] = c
 	}
+	var errs []error
 	for _, network := range networks {
 		sel := func(_ uint64, a record.Allocation, h record.Holder) (string, bool) {
 			c, ok := byNetwork[network][key{network, a.Addr.String(), h.Attachment}]
@@ -223,10 +135,10 @@ func (s *Sweeper) free(candidates []candidate, done *Swept) error {
 		freed, err := s.sweep(state, network, sel)
 		done.Freed = append(done.Freed, freed...)
 		if err != nil {
-			return fmt.Errorf("network %s: %w", network, err)
+			errs = append(errs, fmt.Errorf("network %s: %w", network, err))
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // alive is the path of the candidate's network namespace if that is there, by
@@ -241,19 +153,6 @@ func (s *Sweeper) alive(namespaces ipam.Namespaces, c candidate) string {
 		}
 	}
 	return ""
-}
-
-// cached are the cached results of the holder; where its interface is not known
-// those of the container. What cannot be read is no witness.
-func (s *Sweeper) cached(c candidate) []cnicache.Entry {
-	if c.holder.IfName != "" {
-		if e, found, _ := s.Cache.Attachment(c.network, c.holder.Attachment); found {
-			return []cnicache.Entry{e}
-		}
-		return nil
-	}
-	entries, _ := s.Cache.Network(c.network)
-	return slices.DeleteFunc(entries, func(e cnicache.Entry) bool { return e.ContainerID != c.holder.ContainerID })
 }
 
 func (s *Sweeper) sweep(state migrate.State, network string, sel ipam.Selector) ([]ipam.Freed, error) {

@@ -140,7 +140,7 @@ func TestOnlyWhatTheRuntimeDoesNotKnowIsFreed(t *testing.T) {
 		"its network is named": {pod("10.0.0.1", func(_ *record.Allocation, h *record.Holder) { h.Pod = record.Pod{} }),
 			func(_ *node, s *Sweeper) { s.Networks = []string{"podnet"} }, false, ""},
 		"another network is named": {pod("10.0.0.1", func(_ *record.Allocation, h *record.Holder) { h.Pod = record.Pod{} }),
-			func(_ *node, s *Sweeper) { s.Networks = []string{"othernet"} }, true, ""},
+			func(_ *node, s *Sweeper) { s.Networks = []string{"othernet"} }, true, "network othernet is not stored"},
 		"its network namespace is alive": {pod("10.0.0.1", func(_ *record.Allocation, h *record.Holder) { h.NetNS = alive }), nil, true, "is alive"},
 		"it was given again meanwhile": {pod("10.0.0.1"), func(n *node, _ *Sweeper) {
 			n.between = func() { n.store(pod("10.0.0.1", func(_ *record.Allocation, h *record.Holder) { h.BootTime = now })) }

@@ -1,0 +1,140 @@
+package sweep
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/bolt-local/bolt-local/ipam"
+	"github.com/bolt-local/bolt-local/migrate/cnicache"
+	"github.com/bolt-local/bolt-local/migrate/engine"
+	"github.com/bolt-local/bolt-local/store"
+	"github.com/bolt-local/bolt-local/store/record"
+)
+
+// candidate is a holder that is freed unless a listing has it.
+type candidate struct {
+	network string
+	alloc   record.Allocation
+	holder  record.Holder
+}
+
+func (c candidate) key() key { return key{c.network, c.alloc.Addr.String(), c.holder.Attachment} }
+
+// unlisted tells whether a listing has neither id of the pod.
+func (c candidate) unlisted(listing map[string]bool) bool {
+	_, container := listing[c.holder.ContainerID]
+	_, infra := listing[c.holder.Pod.InfraContainerID]
+	return !container && !infra
+}
+
+func (c candidate) kept(why string) string {
+	return fmt.Sprintf("network %s: kept %s of container %s, which the container runtime does not know: %s", c.network, c.alloc.Addr, c.holder.ContainerID, why)
+}
+
+// found is what is freed unless a listing has it.
+type found struct {
+	old []candidate
+	// young are those of which only the age is missing, as it is not recorded.
+	young    []candidate
+	networks []string
+	failed   []error // of networks that could not be looked at
+}
+
+func (s *Sweeper) look() (f found, err error) {
+	state := s.State()
+	state.Deadline = time.Now().Add(ipam.ReadTimeout) // for all old forms together, while the lock is held
+	known := map[key]time.Duration{}
+	err = state.Store.Read(func(tx *store.Tx) error {
+		f = found{networks: tx.Networks()}
+		for _, network := range f.networks {
+			err := state.ViewIn(tx, network, false, func(v engine.View) error {
+				return v.Each(func(a record.Allocation) error {
+					if a.Epoch == 0 || a.Epoch == tx.Epoch() {
+						s.sort(network, a, known, &f)
+					}
+					return nil
+				})
+			})
+			if errors.Is(err, store.ErrDamaged) {
+				return err
+			}
+			if err != nil {
+				f.failed = append(f.failed, fmt.Errorf("network %s: %w", network, err))
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return found{}, err
+	}
+	s.known = known
+	isNobodys := func(c candidate) bool { return !s.isPods(c) } // which reads the cache: without the lock
+	f.old, f.young = slices.DeleteFunc(f.old, isNobodys), slices.DeleteFunc(f.young, isNobodys)
+	return f, nil
+}
+
+// sort puts the holders of an allocation where their age says.
+func (s *Sweeper) sort(network string, a record.Allocation, known map[key]time.Duration, f *found) {
+	for _, h := range a.Holders {
+		switch c := (candidate{network, a, h}); s.age(c, known) {
+		case isOld:
+			f.old = append(f.old, c)
+		case isUntold:
+			f.young = append(f.young, c)
+		}
+	}
+}
+
+type age int
+
+const (
+	isYoung age = iota
+	isOld
+	isUntold
+)
+
+// age compares a holder with the grace period. known takes over since when this
+// process knows one that has no time.
+func (s *Sweeper) age(c candidate, known map[key]time.Duration) age {
+	now, since := s.BootTime(), c.holder.BootTime
+	if since == 0 {
+		seen, ok := s.known[c.key()]
+		if !ok {
+			seen = now
+		}
+		since = seen
+		known[c.key()] = seen
+	}
+	switch {
+	case since <= now && now-since >= s.Grace:
+		return isOld
+	case c.holder.BootTime == 0:
+		return isUntold
+	}
+	return isYoung
+}
+
+// isPods tells whether a CRI runtime has made the container.
+func (s *Sweeper) isPods(c candidate) bool {
+	if slices.Contains(s.Networks, c.network) || isPod(c.holder.Pod) {
+		return true
+	}
+	return slices.ContainsFunc(s.cached(c), func(e cnicache.Entry) bool { return isPod(e.Pod) })
+}
+
+func isPod(p record.Pod) bool { return p.UID != "" || p.InfraContainerID != "" }
+
+// cached are the cached results of the holder; where its interface is not known
+// those of the container. What cannot be read is no witness.
+func (s *Sweeper) cached(c candidate) []cnicache.Entry {
+	if c.holder.IfName != "" {
+		if e, found, _ := s.Cache.Attachment(c.network, c.holder.Attachment); found {
+			return []cnicache.Entry{e}
+		}
+		return nil
+	}
+	entries, _ := s.Cache.Network(c.network)
+	return slices.DeleteFunc(entries, func(e cnicache.Entry) bool { return e.ContainerID != c.holder.ContainerID })
+}

@@ -1,0 +1,76 @@
+package migrate
+
+import (
+	"fmt"
+
+	"github.com/bolt-local/bolt-local/migrate/backfill"
+	"github.com/bolt-local/bolt-local/store"
+)
+
+// incomplete is why it is not certain that all that run are stored, "" where it
+// is. A network that nobody has told of may have given out any address that lies
+// in no range that is known.
+func incomplete(b Backfill, claims []backfill.Claim) string {
+	if !b.Complete {
+		return "not every sandbox, or network configuration, could be read"
+	}
+	placed := map[string]bool{}
+	for _, c := range claims {
+		placed[c.Holder.ContainerID+" "+c.Addr.String()] = true
+	}
+	for _, s := range b.Running {
+		addresses := 0
+		for _, i := range s.Interfaces {
+			for _, addr := range i.Addrs {
+				addresses++
+				if !placed[s.ID+" "+addr.String()] {
+					return fmt.Sprintf("%s of sandbox %s lies in no range of a network that is known: name the network's configuration with --conf-dir", addr, s.ID)
+				}
+			}
+		}
+		if addresses == 0 {
+			return "the runtime tells no address of sandbox " + s.ID
+		}
+	}
+	return ""
+}
+
+// settleLosses lets ADD go on where allocations were missing, once all that run
+// are stored. What a network without a configuration has given out, such as that
+// of a delegate of multus, the runtime does not tell.
+func (s State) settleLosses(b Backfill, incomplete string, report *BackfillReport) error {
+	why := ""
+	configs := byNetwork(b.Configs)
+	err := s.Store.Read(func(tx *store.Tx) error {
+		if l, lost := tx.Lost(); lost {
+			why = l.Reason
+		}
+		for _, name := range tx.Networks() {
+			l, lost := tx.Network(name).Lost()
+			if lost {
+				why = l.Reason
+			}
+			if lost && configs[name] == nil && incomplete == "" {
+				incomplete = "network " + name + " is not configured in --conf-dir"
+			}
+		}
+		return nil
+	})
+	switch {
+	case b.DryRun && b.unreadable:
+		report.Accepted, report.Lost = incomplete == "", incomplete
+		return nil
+	case err != nil:
+		return err
+	case why == "" && report.Repaired == nil:
+		return nil
+	case incomplete != "":
+		report.Lost = fmt.Sprintf("%s (%s)", incomplete, why)
+		return nil
+	}
+	report.Accepted = true
+	if b.DryRun {
+		return nil
+	}
+	return s.Store.Update(store.Op{Verb: "backfill"}, (*store.Tx).AcceptLoss)
+}
