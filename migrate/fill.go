@@ -180,6 +180,10 @@ func (s State) fill(b Backfill, network string, claims []backfill.Claim) ([]Fill
 			if err != nil {
 				return err
 			}
+			if c.Holder.NetNS.Inode != 0 && !s.Namespaces.Alive(c.Holder.NetNS) {
+				filled = append(filled, Filled{c, backfill.Gone, held})
+				continue // the runtime's list is older than this
+			}
 			outcome, a := c.Decide(held, taken, func(a record.Allocation) bool { return s.Stale(r.Epoch(), a) })
 			if outcome == backfill.Added || outcome == backfill.Completed {
 				err := put(a)

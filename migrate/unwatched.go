@@ -19,6 +19,11 @@ func (u unwatched) do(fn func() error) (err error) {
 	return err
 }
 
+// Lock implements [form.Old].
+func (u unwatched) Lock(write bool, deadline time.Time) error {
+	return u.do(func() error { return u.Old.Lock(write, deadline) })
+}
+
 // Look implements [form.Old].
 func (u unwatched) Look() (c form.Contents, err error) {
 	u.outside(func() { c, err = u.Old.Look() })

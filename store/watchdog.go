@@ -20,7 +20,7 @@ const (
 	// watchSeldom is for such files: a look takes a thread, and most calls have
 	// ended by then.
 	watchSeldom = 500 * time.Millisecond
-	// longestStep is how much of the processor's time the process may use between
+	// longestStep is how much of the processor's time a transaction may use between
 	// two looks into a bucket.
 	longestStep = 3 * time.Second
 	// largestStacks is what all stacks may have together, in bytes. bbolt needs a
@@ -32,11 +32,12 @@ const (
 type watchdog struct {
 	store *Store
 
-	every time.Duration
-	mu    sync.Mutex
-	timer *time.Timer // nil once it is stopped
-	beat  uint64
-	since time.Duration // of the processor's time, at the last beat
+	thread int
+	every  time.Duration
+	mu     sync.Mutex
+	timer  *time.Timer // nil once it is stopped
+	beat   uint64
+	since  time.Duration // of the processor's time, at the last beat
 }
 
 // beats counts the looks into buckets; while anything pauses them, all watchdogs
@@ -56,9 +57,13 @@ func (s *Store) Outside(fn func()) {
 
 // watch ends the process by way of Options.Stuck when the work on the checkpoint
 // makes no progress, which does not prove that it is damaged. Call stop at the
-// end. sound: every page was looked at before.
+// end, on the same goroutine: it has its thread to itself until then, so that
+// what others do in a long-lived process is not counted. sound: every page was
+// looked at before.
 func (s *Store) watch(sound bool) (stop func()) {
-	w := &watchdog{store: s, every: watchEvery, beat: s.beats.count.Load(), since: processorTime()}
+	runtime.LockOSThread()
+	thread := unix.Gettid()
+	w := &watchdog{store: s, thread: thread, every: watchEvery, beat: s.beats.count.Load(), since: processorTime(thread)}
 	if sound {
 		w.every = min(watchSeldom, s.longestStep/4)
 	}
@@ -69,6 +74,7 @@ func (s *Store) watch(sound bool) (stop func()) {
 }
 
 func (w *watchdog) stop() {
+	runtime.UnlockOSThread()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.timer.Stop()
@@ -81,7 +87,7 @@ func (w *watchdog) look() {
 	if w.timer == nil {
 		return
 	}
-	beat, now := w.store.beats.count.Load(), processorTime()
+	beat, now := w.store.beats.count.Load(), processorTime(w.thread)
 	stuck := stacks() > largestStacks
 	switch {
 	case w.store.beats.paused.Load() > 0, beat != w.beat:
@@ -106,13 +112,18 @@ func stacks() uint64 {
 	return m.StackInuse
 }
 
-// processorTime is what the process has used of it.
-func processorTime() time.Duration {
-	var u unix.Rusage
-	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
+// processorTime is what a thread of this process has used of it, 0 where that
+// cannot be told.
+func processorTime(thread int) time.Duration {
+	// As the C library's pthread_getcpuclockid makes it; see the kernel's
+	// include/linux/posix-timers_types.h.
+	const sched, perThread = 2, 4
+	clock := int32(^thread)<<3 | sched | perThread
+	var ts unix.Timespec
+	if err := unix.ClockGettime(clock, &ts); err != nil {
 		return 0
 	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	return time.Duration(ts.Nano())
 }
 
 // suspect makes the next call look at all pages, however many.

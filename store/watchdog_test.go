@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // stuck lets n tell when a call makes no progress, and returns whether it was
@@ -65,7 +67,8 @@ func TestACallThatMakesProgressIsNotGivenUp(t *testing.T) {
 	n.add("10.0.0.2", "a")
 	told := n.stuck()
 	err := n.update(opAdd, func(net *Network) error {
-		for end := processorTime() + 10*n.longestStep; processorTime() < end; {
+		thread := unix.Gettid()
+		for end := processorTime(thread) + 10*n.longestStep; processorTime(thread) < end; {
 			if _, _, err := net.Get(ip("10.0.0.2")); err != nil {
 				return err
 			}
@@ -73,6 +76,28 @@ func TestACallThatMakesProgressIsNotGivenUp(t *testing.T) {
 		return nil
 	})
 	if err != nil || told.Load() != nil {
+		t.Errorf("error %v, told %v", err, told.Load())
+	}
+}
+
+// In a long-lived process others work while a transaction waits, for a lock or
+// for the disk.
+func TestWhatOthersDoMeanwhileIsNotCounted(t *testing.T) {
+	n := newNode(t)
+	n.add("10.0.0.2", "a")
+	told := n.stuck()
+	var busy atomic.Bool
+	busy.Store(true)
+	go func() {
+		for busy.Load() {
+		}
+	}()
+	defer busy.Store(false)
+	err := n.update(opAdd, func(*Network) error {
+		time.Sleep(6 * n.longestStep)
+		return errTest
+	})
+	if !errors.Is(err, errTest) || told.Load() != nil {
 		t.Errorf("error %v, told %v", err, told.Load())
 	}
 }

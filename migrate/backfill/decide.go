@@ -15,6 +15,7 @@ const (
 	Completed Outcome = "completed" // the record lacked something
 	Known     Outcome = "known"     // it had all of it
 	Conflict  Outcome = "conflict"  // another container holds the address, and keeps it
+	Gone      Outcome = "gone"      // its pod has ended meanwhile
 	Blocked   Outcome = "blocked"   // the address is set aside, and given to nobody
 )
 

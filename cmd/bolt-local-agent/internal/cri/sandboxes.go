@@ -35,7 +35,8 @@ const (
 )
 
 // Sandboxes asks for every sandbox. One that fails is in Failed; the error is
-// for a runtime that does not answer.
+// for a runtime that does not answer. What it tells is as new as its last list:
+// a pod that was deleted while others were asked for is not in it.
 func (c *Client) Sandboxes(ctx context.Context) (Listing, error) {
 	ready, err := c.List(ctx)
 	if err != nil {
@@ -54,8 +55,15 @@ func (c *Client) Sandboxes(ctx context.Context) (Listing, error) {
 	if err != nil {
 		return Listing{}, err
 	}
+	if len(ids) > 0 { // the first list is old by now
+		if ready, err = c.List(ctx); err != nil {
+			return Listing{}, err
+		}
+	}
 	for i, a := range answers {
 		switch s := a.sandbox; {
+		case !ready[ids[i]]: // it was stopped or removed meanwhile
+			l.NotReady = append(l.NotReady, ids[i])
 		case a.err != nil && !hasCode(a.err, codes.NotFound): // else it was removed meanwhile
 			l.Failed = append(l.Failed, a.err)
 		case a.err != nil, a.hostNetwork:
