@@ -91,23 +91,27 @@ func (s State) Backfill(b Backfill) (BackfillReport, error) {
 	networks = slices.DeleteFunc(networks, func(n backfill.Network) bool { return unseen[n.Name] != nil })
 	claims := backfill.Claims(networks, b.Running, b.NotReady, s.Namespaces.Identify)
 	report.Elsewhere = elsewhere(b.Running, claims)
-	wrong := backfill.Wrong(networks, claims)
 	for i := range claims {
 		claims[i].Holder.BootTime = b.BootTime
-		claims[i] = claims[i].Storable(networks)
 	}
+	var certain []backfill.Claim
 	for _, n := range networks {
 		mine := slices.DeleteFunc(slices.Clone(claims), func(c backfill.Claim) bool { return c.Network != n.Name })
 		if len(mine) == 0 || b.Network != "" && b.Network != n.Name {
 			continue
 		}
-		filled, err := s.fill(b, n.Name, mine)
+		filled, err := s.fill(b, n, mine)
 		report.Filled = append(report.Filled, filled...)
+		for _, f := range filled {
+			if f.Outcome.Stored() {
+				certain = append(certain, f.Claim)
+			}
+		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("network %s: %w", n.Name, err))
 		}
 	}
-	for _, g := range wrong {
+	for _, g := range backfill.Wrong(networks, certain) {
 		if !b.DryRun {
 			if err := s.dropGuess(g); err != nil {
 				errs = append(errs, err)
@@ -170,7 +174,8 @@ func elsewhere(running []backfill.Sandbox, claims []backfill.Claim) int {
 }
 
 // fill stores the claims of one network.
-func (s State) fill(b Backfill, network string, claims []backfill.Claim) ([]Filled, error) {
+func (s State) fill(b Backfill, n backfill.Network, claims []backfill.Claim) ([]Filled, error) {
+	network := n.Name
 	s.Config = byNetwork(b.Configs)[network]
 	var filled []Filled
 	decide := func(r looker, put func(record.Allocation) error) error {
@@ -184,7 +189,7 @@ func (s State) fill(b Backfill, network string, claims []backfill.Claim) ([]Fill
 				filled = append(filled, Filled{c, backfill.Gone, held})
 				continue // the runtime's list is older than this
 			}
-			outcome, a := c.Decide(held, taken, func(a record.Allocation) bool { return s.Stale(r.Epoch(), a) })
+			outcome, a := n.Storable(c).Decide(held, taken, func(a record.Allocation) bool { return s.Stale(r.Epoch(), a) })
 			if outcome == backfill.Added || outcome == backfill.Completed {
 				err := put(a)
 				if errors.Is(err, engine.ErrAside) {

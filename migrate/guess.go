@@ -1,6 +1,7 @@
 package migrate
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -58,17 +59,24 @@ func (s State) dropOthers(settled []backfill.Guess) {
 	if len(settled) == 0 {
 		return
 	}
-	var networks []string
+	var void []backfill.Guess
 	err := s.Store.Read(func(tx *store.Tx) error {
-		networks = tx.Networks()
-		return nil
-	})
-	for _, g := range settled {
-		for _, other := range networks {
-			if other != g.Network && err == nil {
-				err = s.dropGuess(backfill.Guess{Network: other, Addr: g.Addr, ContainerID: g.ContainerID})
+		void = nil
+		for _, g := range settled {
+			for _, other := range tx.Networks() {
+				a, _, err := tx.Network(other).Get(g.Addr)
+				if err != nil {
+					return err
+				}
+				if other != g.Network && a.Guesses(g.ContainerID) {
+					void = append(void, backfill.Guess{Network: other, Addr: g.Addr, ContainerID: g.ContainerID})
+				}
 			}
 		}
+		return nil
+	})
+	for _, g := range void {
+		err = errors.Join(err, s.dropGuess(g))
 	}
 	if err != nil {
 		s.Warn(fmt.Sprintf("what was guessed of the same container in other networks stays: %v", err))

@@ -184,10 +184,9 @@ func (c *claimer) sandbox(s Sandbox) {
 	}
 }
 
-// Storable takes off a claim what a bare network does not keep.
-func (c Claim) Storable(networks []Network) Claim {
-	i := slices.IndexFunc(networks, named(c.Network))
-	if i >= 0 && networks[i].Bare {
+// Storable takes off a claim what the network does not keep.
+func (n Network) Storable(c Claim) Claim {
+	if n.Bare {
 		c.Holder = record.Holder{Attachment: c.Holder.Attachment, Origin: c.Holder.Origin}
 	}
 	return c
@@ -200,7 +199,7 @@ type Guess struct {
 	ContainerID string
 }
 
-// Wrong lists the stored guesses that claims settle.
+// Wrong lists the stored guesses that claims settle which are stored themselves.
 func Wrong(networks []Network, claims []Claim) []Guess {
 	var wrong []Guess
 	for _, c := range claims {
@@ -208,14 +207,10 @@ func Wrong(networks []Network, claims []Claim) []Guess {
 			continue
 		}
 		for _, n := range networks {
-			if a, held := n.Stored(c.Addr); held && n.Name != c.Network && guessed(a, c.Holder.ContainerID) {
+			if a, held := n.Stored(c.Addr); held && n.Name != c.Network && a.Guesses(c.Holder.ContainerID) {
 				wrong = append(wrong, Guess{n.Name, c.Addr, c.Holder.ContainerID})
 			}
 		}
 	}
 	return wrong
-}
-
-func guessed(a record.Allocation, containerID string) bool {
-	return slices.ContainsFunc(a.Holders, func(h record.Holder) bool { return h.ContainerID == containerID && h.Guessed() })
 }

@@ -19,6 +19,9 @@ const (
 	Blocked   Outcome = "blocked"   // the address is set aside, and given to nobody
 )
 
+// Stored tells whether the claim's container is recorded with the address.
+func (o Outcome) Stored() bool { return o == Added || o == Completed || o == Known }
+
 // Decide holds c against what is stored of its address, and returns the
 // allocation to store where that changes. stale tells of one of an earlier boot.
 // What is added carries no boot's number, which counts as this one.

@@ -100,6 +100,11 @@ func (a Allocation) HeldBy(att Attachment) bool {
 	return slices.ContainsFunc(a.Holders, func(h Holder) bool { return h.Attachment == att })
 }
 
+// Guesses tells whether it is a guess that a container is one of the holders.
+func (a Allocation) Guesses(containerID string) bool {
+	return slices.ContainsFunc(a.Holders, func(h Holder) bool { return h.ContainerID == containerID && h.Guessed() })
+}
+
 // Without returns a without those holders that drop selects. The rest is
 // shared with a.
 func (a Allocation) Without(drop func(Holder) bool) Allocation {

@@ -3,6 +3,8 @@ package cri
 import (
 	"context"
 	"fmt"
+	"net"
+	"strings"
 	"time"
 
 	"google.golang.org/grpc"
@@ -27,7 +29,11 @@ type Client struct {
 // Dial returns a client for a runtime's socket, as Endpoint returns it. It does
 // not connect yet. timeout bounds each call.
 func Dial(endpoint string, timeout time.Duration) (*Client, error) {
-	conn, err := grpc.NewClient(endpoint,
+	path := strings.TrimPrefix(endpoint, "unix://")
+	conn, err := grpc.NewClient("passthrough:///runtime", // gRPC would parse a path with a '%' as a URL
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, "unix", path)
+		}),
 		grpc.WithTransportCredentials(insecure.NewCredentials()), // a socket that root alone can open
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxAnswer)),
 	)
