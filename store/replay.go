@@ -2,11 +2,13 @@ package store
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 )
 
 // maxJournalLine bounds one line of a journal in bytes: an import of 100,000
@@ -20,12 +22,14 @@ type replay struct {
 	last uint64
 	// whole: the snapshot at the beginning has all its keys.
 	whole bool
-	// content is the checkpoint as of last.
+	// content is the checkpoint as of last. Of a broken journal it also has what
+	// later lines say: who was given an address then is who has it, whoever had it
+	// before.
 	content *content
 	// torn: a part of a line follows. It may be that of a transaction whose
 	// process was killed before it told its caller.
 	torn bool
-	// broken is why what follows cannot be used, nil where nothing does.
+	// broken is why what follows is not all there was, nil where nothing does.
 	broken error
 
 	keys int // read of the snapshot so far
@@ -72,9 +76,10 @@ func readJournal(path string) (replay, error) {
 		}
 		if _, more := lines.Peek(1); errors.Is(more, io.EOF) && !errors.Is(err, errGap) {
 			r.torn = true
-		} else {
-			r.broken = fmt.Errorf("%s, after transaction %d: %w", path, r.last, err)
+			return r, nil
 		}
+		r.broken = fmt.Errorf("%s, after transaction %d: %w", path, r.last, err)
+		r.later(line, lines)
 		return r, nil
 	}
 }
@@ -106,6 +111,32 @@ func (r *replay) line(line []byte) error {
 		r.content.apply(c)
 	}
 	return nil
+}
+
+// later applies what can be read behind a gap, from line on, in the order of the
+// transactions: a damaged page may hold another part of the same journal.
+func (r *replay) later(line []byte, lines *bufio.Reader) {
+	type transaction struct {
+		id      uint64
+		changes []change
+	}
+	var all []transaction
+	for err := error(nil); err == nil; line, err = readLine(lines) {
+		var e journalEntry
+		doc, tx, lineErr := parseJournalLine(line)
+		if lineErr == nil {
+			lineErr = json.Unmarshal(doc, &e)
+		}
+		if lineErr == nil && (tx > r.last || !r.whole && tx == r.last) {
+			all = append(all, transaction{tx, e.Changes})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b transaction) int { return cmp.Compare(a.id, b.id) })
+	for _, tx := range all {
+		for _, c := range tx.changes {
+			r.content.apply(c)
+		}
+	}
 }
 
 // readLine returns the next line with its newline. The error is io.EOF at the

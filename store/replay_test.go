@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -51,20 +52,20 @@ func TestAJournalIsReplayedAsFarAsItGoes(t *testing.T) {
 		"its last cut":              {lines: append(all[:last:last], all[last][:20]), held: 5, whole: true, torn: true},
 		"its last without newline":  {lines: append(all[:last:last], all[last][:len(all[last])-1]), held: 5, whole: true, torn: true},
 		"its last spoilt":           {lines: append(all[:last:last], flipped(all[last])), held: 5, whole: true, torn: true},
-		"one in the middle spoilt":  {lines: replaced(all, 5, flipped(all[5])), held: 3, whole: true, broken: "checksum"},
-		"one missing":               {lines: slices.Delete(slices.Clone(all), 5, 6), held: 3, whole: true, broken: "lines are missing"},
-		"one twice":                 {lines: slices.Insert(slices.Clone(all), 5, all[5]), held: 4, whole: true, broken: "lines are missing"},
-		"the last but one missing":  {lines: slices.Delete(slices.Clone(all), last-1, last), held: 4, whole: true, broken: "lines are missing"},
-		"two in another order":      {lines: replaced(replaced(all, 5, all[6]), 6, all[5]), held: 3, whole: true, broken: "lines are missing"},
+		"one in the middle spoilt":  {lines: replaced(all, 5, flipped(all[5])), held: 5, whole: true, broken: "checksum"},
+		"one missing":               {lines: slices.Delete(slices.Clone(all), 5, 6), held: 5, whole: true, broken: "lines are missing"},
+		"one twice":                 {lines: slices.Insert(slices.Clone(all), 5, all[5]), held: 6, whole: true, broken: "lines are missing"},
+		"the last but one missing":  {lines: slices.Delete(slices.Clone(all), last-1, last), held: 5, whole: true, broken: "lines are missing"},
+		"two in another order":      {lines: replaced(replaced(all, 5, all[6]), 6, all[5]), held: 6, whole: true, broken: "lines are missing"},
 		"a snapshot without end":    {lines: all[:2], held: 1},
-		"a snapshot without parts":  {lines: slices.Delete(slices.Clone(all), 1, 2), broken: "lines are missing"},
+		"a snapshot without parts":  {lines: slices.Delete(slices.Clone(all), 1, 2), held: 5, broken: "lines are missing"},
 		"a header alone":            {lines: all[:1]},
 		"a header cut":              {lines: [][]byte{all[0][:20]}, none: true},
 		"a header spoilt":           {lines: replaced(all, 0, flipped(all[0])), none: true},
 		"no header":                 {lines: all[1:], none: true},
 		"a header of a later form":  {lines: replaced(all, 0, journalLine([]byte(`{"journal":2,"bootID":"boot-001","checkpoint":"x"}`), 3)), none: true},
 		"empty":                     {none: true},
-		"an empty line":             {lines: slices.Insert(slices.Clone(all), 5, []byte("\n")), held: 3, whole: true, broken: "checksum"},
+		"an empty line":             {lines: slices.Insert(slices.Clone(all), 5, []byte("\n")), held: 6, whole: true, broken: "checksum"},
 		"a line too long to be one": {lines: append(slices.Clone(all), bytes.Repeat([]byte("x"), 1<<20), []byte("\n")), held: 6, whole: true, torn: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -177,4 +178,33 @@ func fuzzNode(f *testing.F) *node {
 		f.Fatal(err)
 	}
 	return n
+}
+
+// The line that took the address from a is spoilt; that b was given it is not.
+func TestBehindAGapTheNewestHolderCounts(t *testing.T) {
+	n := newNode(t)
+	n.add("10.0.0.2", "a")
+	n.add("10.0.0.3", "c")
+	n.del("10.0.0.2")
+	n.add("10.0.0.2", "b")
+	lines := journalLines(t, n)
+	n.write(JournalFile, bytes.Join(replaced(lines, len(lines)-2, flipped(lines[len(lines)-2])), nil))
+	r, err := readJournal(n.file(JournalFile))
+	if err != nil || r.broken == nil {
+		t.Fatalf("broken: %v, %v", r.broken, err)
+	}
+	n.write(CheckpointFile, nil)
+	report, err := n.Repair(Repair{Alive: func(record.NetNS) bool { return false }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, v := range report.Allocations {
+		for _, h := range v.Allocation.Holders {
+			got[v.Allocation.Addr.String()] += h.ContainerID
+		}
+	}
+	if want := map[string]string{"10.0.0.2": "b", "10.0.0.3": "c"}; !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
 }
