@@ -4,6 +4,8 @@
 package metrics
 
 import (
+	"errors"
+	"fmt"
 	"strconv"
 	"time"
 
@@ -12,6 +14,7 @@ import (
 	"github.com/bolt-local/bolt-local/cmd/internal/nodestatus"
 	"github.com/bolt-local/bolt-local/ipam"
 	"github.com/bolt-local/bolt-local/ipam/netns"
+	"github.com/bolt-local/bolt-local/store"
 )
 
 // Reason is why the agent has freed an allocation.
@@ -65,13 +68,23 @@ func (c *Collector) Round(what string, err error) {
 // Waited counts a wait for the lock.
 func (c *Collector) Waited(d time.Duration) { c.waits.Observe(d.Seconds()) }
 
-// Problem is why the checkpoint may not be believed, nil where it may.
+// Problem is why the checkpoint may not be believed, or ADD is refused since
+// allocations were lost; nil where neither is.
 func (c *Collector) Problem() error {
 	snap, err := c.reader().Load("")
 	if err != nil {
 		return err
 	}
-	return snap.Err()
+	errs := []error{snap.Err()}
+	if snap.Lost != "" {
+		errs = append(errs, fmt.Errorf("%w: ADD is refused in networks that are not stored: %s", store.ErrLost, snap.Lost))
+	}
+	for _, n := range snap.Networks {
+		if n.Lost != "" {
+			errs = append(errs, fmt.Errorf("%w: ADD is refused in network %s: %s", store.ErrLost, n.Name, n.Lost))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // Describe implements [prometheus.Collector]. The networks, and with them the

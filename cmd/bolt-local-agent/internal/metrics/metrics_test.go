@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/netip"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -108,6 +109,23 @@ func TestAScrapeOfADamagedNodeSaysSo(t *testing.T) {
 		t.Errorf("bolt_local_checkpoint_ok is %v (there: %v)", value, ok)
 	}
 	if err := c.Problem(); !errors.Is(err, store.ErrDamaged) {
+		t.Errorf("the problem is %v", err)
+	}
+}
+
+func TestALossIsAProblem(t *testing.T) {
+	dir := t.TempDir()
+	stores(t, dir)
+	st := store.New(dir, store.Options{})
+	for _, path := range []string{st.Path(), filepath.Join(dir, store.JournalFile)} {
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := st.Repair(store.Repair{Alive: func(record.NetNS) bool { return false }}); err != nil {
+		t.Fatal(err)
+	}
+	if err := newCollector(dir).Problem(); !errors.Is(err, store.ErrLost) {
 		t.Errorf("the problem is %v", err)
 	}
 }
