@@ -9,7 +9,7 @@ build: ## bin/bolt-local and bin/bolt-local-agent, static
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
 
 .PHONY: demo
-demo: tools-debian ## two pods on a real bridge, from ADD to GC (needs root)
+demo: tools-debian ## pods move from host-local and back on a real bridge (needs root)
 	cd e2e && go run ./demo
 
 .PHONY: test
@@ -33,7 +33,7 @@ unit-scripts:
 # Random choices are the same in each run; soak, and E2E_SEED, make others. What
 # runs here are processes, so the race detector is for unit alone.
 .PHONY: e2e
-e2e: tools-debian ## real plugins, real packets, many processes (network part needs root)
+e2e: tools-debian runtime-debian ## real plugins, real packets, many processes (network part needs root)
 	cd e2e && go run ./preflight && E2E_SEED=$(or $(E2E_SEED),1) go test -count=1 -timeout 30m ./...
 
 .PHONY: lint
@@ -61,18 +61,20 @@ soak: ## a day of churn and a storm, then random lives with new seeds, until int
 bench: ## whole processes, side by side with host-local
 	cd e2e && go run ./bench
 
-# ip(8), containerd and runc are all that the tests need beyond Go, gcc and make.
+# ip(8) is all that the demo needs beyond Go, gcc and make; the tests of a real
+# container runtime need containerd and runc, too.
 .PHONY: tools-debian
 tools-debian:
-	@missing=; \
-	command -v ip >/dev/null || missing="$$missing iproute2"; \
-	command -v containerd >/dev/null || missing="$$missing containerd"; \
-	command -v runc >/dev/null || missing="$$missing runc"; \
-	[ -z "$$missing" ] || { \
-		[ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
-		{ echo "installing$$missing"; apt-get update -qq && \
-		RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends$$missing; }; } || \
-		echo "missing:$$missing. Without iproute2 and root the network tests are skipped, without containerd and runc those of e2e/cri"
+	@command -v ip >/dev/null || $(call install,iproute2) || \
+		echo "ip(8) is missing: install iproute2; without it and root the network tests are skipped"
+
+.PHONY: runtime-debian
+runtime-debian:
+	@command -v containerd >/dev/null && command -v runc >/dev/null || $(call install,containerd runc) || \
+		echo "containerd or runc is missing: without them and root the tests of a real container runtime are skipped"
+
+install = { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && echo "installing $(1)" && apt-get update -qq && \
+	RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(1); }
 
 .PHONY: clean
 clean:

@@ -47,9 +47,9 @@ type Filled struct {
 // BackfillReport is what Backfill has done, or would do.
 type BackfillReport struct {
 	Filled []Filled
-	// Elsewhere counts the sandboxes of which no address lies in a range of a
-	// network that is known.
-	Elsewhere int
+	// Elsewhere are the sandboxes of which no address lies in a range of a network
+	// that is known.
+	Elsewhere []backfill.Sandbox
 	// Dropped are guesses that were wrong.
 	Dropped []backfill.Guess
 	// Repaired is what was wrong with the checkpoint, nil where nothing was. A
@@ -81,7 +81,7 @@ func (s State) Backfill(b Backfill) (BackfillReport, error) {
 	var errs []error
 	b.Running, errs = valid(b.Running)
 	if b.Network != "" && !slices.ContainsFunc(networks, func(n backfill.Network) bool { return n.Name == b.Network }) {
-		return report, ipam.Errorf(ipam.CodeConfig, "network %s is neither configured nor stored: %w", b.Network, engine.ErrUnknown)
+		return report, ipam.Errorf(ipam.CodeConfig, "network %s is neither stored, nor configured in --conf-dir", b.Network)
 	}
 	for _, n := range networks {
 		if failed := unseen[n.Name]; failed != nil {
@@ -157,20 +157,14 @@ func valid(running []backfill.Sandbox) (rest []backfill.Sandbox, errs []error) {
 	return rest, errs
 }
 
-// elsewhere counts the running sandboxes of which no address lies in a known
+// elsewhere lists the running sandboxes of which no address lies in a known
 // range.
-func elsewhere(running []backfill.Sandbox, claims []backfill.Claim) int {
+func elsewhere(running []backfill.Sandbox, claims []backfill.Claim) []backfill.Sandbox {
 	placed := map[string]bool{}
 	for _, c := range claims {
 		placed[c.Holder.ContainerID] = true
 	}
-	n := 0
-	for _, s := range running {
-		if !placed[s.ID] {
-			n++
-		}
-	}
-	return n
+	return slices.DeleteFunc(slices.Clone(running), func(s backfill.Sandbox) bool { return placed[s.ID] })
 }
 
 // fill stores the claims of one network.

@@ -37,11 +37,13 @@ that have this data directory, and those that are stored.
 
 Which network gave an address is known from libcni's cache of results. Without
 it the address is recorded in every network that has it in a range, marked as a
-guess, until DEL, GC or the next boot settle it. What is recorded wins over what
-the runtime says: a conflict is told, and nothing changed.
+guess, until a DEL, a repeated ADD or a later backfill settles it. What is
+recorded wins over what the runtime says: a conflict is told, nothing is changed,
+and the exit status is 1.
 
-Where ADD was refused because allocations had been lost, it is served again once
-the runtime has told of every pod.`,
+Where ADD was refused because allocations had been lost, it is served again if
+the runtime has told of every pod, each address lies in a known range, and every
+configuration could be read; else a line says why not.`,
 		Example: `  bolt-local-agent backfill --dry-run
   bolt-local-agent backfill`,
 	}
@@ -49,7 +51,14 @@ the runtime has told of every pod.`,
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "say what would be recorded, and change nothing")
 	confDirFlag(cmd, &f.confDir)
 	return a.command(cmd, func(ctx context.Context) error {
-		_, err := a.backfill(ctx, f, func(counts) bool { return true })
+		conflicts := 0
+		_, err := a.backfill(ctx, f, func(c counts) bool {
+			conflicts = c[backfill.Conflict]
+			return true
+		})
+		if err == nil && conflicts > 0 {
+			err = errors.New(wording.Counted(conflicts, "address is", "addresses are") + " in conflict")
+		}
 		return err
 	})
 }
@@ -105,6 +114,9 @@ func (a *app) configs(dir string) (mine []*ipam.Config, all bool) {
 			a.warn("network " + c.Network + ": " + w)
 		}
 		if c.DataDir != a.dataDir {
+			if c.Role == ipam.Chained {
+				continue // the network's other entry says it
+			}
 			a.warn(fmt.Sprintf("network %s is left out: it has ipam.dataDir %s; run once more with --data-dir %s for it", c.Network, c.DataDir, c.DataDir))
 			continue
 		}
@@ -141,12 +153,14 @@ func (a *app) printFilled(r migrate.BackfillReport, dryRun bool, sumsUp func(cou
 	for _, g := range r.Dropped {
 		a.say(fmt.Sprintf("network %s: %s the guess that container %s holds %s: another network gave it", g.Network, done(dryRun, "dropped", "would drop"), g.ContainerID, g.Addr))
 	}
-	if sumsUp(count) && r.Elsewhere > 0 {
-		a.warn(wording.Counted(r.Elsewhere, "running sandbox has", "running sandboxes have") + " no address in a range of a network that is stored, or configured in --conf-dir")
+	if sumsUp(count) && len(r.Elsewhere) > 0 {
+		a.warn(fmt.Sprintf("%s no address in a range of a network that is stored, or configured in --conf-dir: %s",
+			wording.Counted(len(r.Elsewhere), "running sandbox has", "running sandboxes have"), sandboxes(r.Elsewhere)))
 	}
 	if sumsUp(count) {
-		a.say(fmt.Sprintf("%d added, %d completed, %d known already, %d in conflict.",
-			count[backfill.Added], count[backfill.Completed], count[backfill.Known], count[backfill.Conflict]))
+		a.say(fmt.Sprintf("%d %s, %d %s, %d known already, %d in conflict.",
+			count[backfill.Added], done(dryRun, "added", "would be added"), count[backfill.Completed], done(dryRun, "completed", "would be completed"),
+			count[backfill.Known], count[backfill.Conflict]))
 	}
 	switch {
 	case r.Accepted:
@@ -154,6 +168,28 @@ func (a *app) printFilled(r migrate.BackfillReport, dryRun bool, sumsUp func(cou
 	case r.Lost != "":
 		a.warn("ADD stays refused, as pods may run that are not recorded: " + r.Lost + "; once `bolt-local dump` has every pod of the node, `bolt-local repair --accept` lets it go on")
 	}
+}
+
+// sandboxes names some.
+func sandboxes(all []backfill.Sandbox) string {
+	const shown = 5
+	var names []string
+	for _, s := range all[:min(shown, len(all))] {
+		text := s.ID
+		if s.Pod.Name != "" {
+			text += " (" + s.Pod.Namespace + "/" + s.Pod.Name + ")"
+		}
+		for _, i := range s.Interfaces {
+			for _, addr := range i.Addrs {
+				text += " " + addr.String()
+			}
+		}
+		names = append(names, text)
+	}
+	if len(all) > shown {
+		names = append(names, fmt.Sprintf("and %d more", len(all)-shown))
+	}
+	return strings.Join(names, ", ")
 }
 
 func done(dryRun bool, did, would string) string {

@@ -34,7 +34,7 @@ func (f *gcFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.DurationVar(&f.grace, "grace", defaultGrace, "how old an allocation has to be")
 	flags.DurationVar(&f.confirmAfter, "confirm-after", defaultConfirmAfter, "ask the runtime once more after this time")
-	flags.StringArrayVar(&f.networks, "network", nil, "in this `network`, free also what carries no pod's identity; may be repeated")
+	flags.StringArrayVar(&f.networks, "network", nil, "free in this `network` alone, and there also what carries no pod's identity; may be repeated")
 	flags.StringArrayVar(&f.cacheDirs, "cni-cache-dir", ipam.DefaultCNICacheDirs(), "cached results in this `dir`ectory; may be repeated")
 	_ = cmd.MarkFlagDirname("cni-cache-dir")
 }
@@ -58,10 +58,11 @@ An allocation is freed only when it carries a pod's uid or infra container id
 (recorded, or in libcni's cache), is older than --grace, is in neither of two
 listings that began after that, was not changed in between, and its network
 namespace is not alive. What podman or nerdctl have made carries no such id, and
-is left alone, unless its network is named with --network.
+is left alone, unless its network is named with --network: then that network
+alone is looked at.
 
-Where two runtimes with pods share the node, run it for neither network that
-both use.`,
+Run it in the mount namespace of the runtime. Do not name a network that another
+runtime uses, too.`,
 		Example: `  bolt-local-agent gc --dry-run
   bolt-local-agent gc
   bolt-local-agent gc --interval 5m`,

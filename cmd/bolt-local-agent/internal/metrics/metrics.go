@@ -36,7 +36,7 @@ type Collector struct {
 func New(reader func() nodestatus.Reader) *Collector {
 	c := &Collector{
 		reader: reader,
-		up:     prometheus.NewDesc("bolt_local_up", "Whether the checkpoint could be read for this scrape.", nil, nil),
+		up:     prometheus.NewDesc("bolt_local_up", "Whether the data directory and its lock were there for this scrape. For damage see bolt_local_checkpoint_ok.", nil, nil),
 		freed: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "bolt_local_agent_freed_total", Help: "Stale allocations that the agent has freed, by reason.",
 		}, []string{"reason"}),
@@ -68,14 +68,15 @@ func (c *Collector) Round(what string, err error) {
 // Waited counts a wait for the lock.
 func (c *Collector) Waited(d time.Duration) { c.waits.Observe(d.Seconds()) }
 
-// Problem is why the checkpoint may not be believed, or ADD is refused since
-// allocations were lost; nil where neither is.
+// Problem is why the checkpoint may not be believed, or cannot be written, or
+// ADD is refused since allocations were lost; nil where nothing is.
 func (c *Collector) Problem() error {
-	snap, err := c.reader().Load("")
+	r := c.reader()
+	snap, err := r.Load("")
 	if err != nil {
 		return err
 	}
-	errs := []error{snap.Err()}
+	errs := []error{snap.Err(), r.State.Store.Writable()}
 	if snap.Lost != "" {
 		errs = append(errs, fmt.Errorf("%w: ADD is refused in networks that are not stored: %s", store.ErrLost, snap.Lost))
 	}

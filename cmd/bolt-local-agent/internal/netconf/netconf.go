@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -29,12 +28,9 @@ var extensions = []string{".conf", ".conflist", ".json"}
 // Load reads the configurations in dir, in the order of their names. A network
 // of which there are several counts once, as its first file says, with the ranges
 // of all: any of them may have given out an address. What cannot be read is left
-// out; the errors name each such file. A directory that is missing has none.
+// out; the errors name each such file, and a directory that is missing.
 func Load(dir string) ([]*ipam.Config, []error) {
 	entries, err := os.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
 	if err != nil {
 		return nil, []error{fmt.Errorf("the network configurations: %w", err)}
 	}

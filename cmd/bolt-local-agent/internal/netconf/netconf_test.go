@@ -86,9 +86,9 @@ func TestWhichNetworksAreOurs(t *testing.T) {
 	}
 }
 
-func TestADirectoryThatIsMissingHasNoNetworks(t *testing.T) {
-	if configs, errs := Load(filepath.Join(t.TempDir(), "missing")); len(configs)+len(errs) > 0 {
-		t.Errorf("%v, %v", configs, errs)
+func TestADirectoryThatIsNoneIsTold(t *testing.T) {
+	if configs, errs := Load(filepath.Join(t.TempDir(), "missing")); len(configs) > 0 || len(errs) != 1 {
+		t.Errorf("missing: %v, %v", configs, errs)
 	}
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {

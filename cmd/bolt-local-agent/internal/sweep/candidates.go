@@ -49,6 +49,9 @@ func (s *Sweeper) look() (f found, err error) {
 	err = state.Store.Read(func(tx *store.Tx) error {
 		f = found{networks: tx.Networks()}
 		for _, network := range f.networks {
+			if len(s.Networks) > 0 && !slices.Contains(s.Networks, network) {
+				continue
+			}
 			err := state.ViewIn(tx, network, false, func(v engine.View) error {
 				return v.Each(func(a record.Allocation) error {
 					if a.Epoch == 0 || a.Epoch == tx.Epoch() {

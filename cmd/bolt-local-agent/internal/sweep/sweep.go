@@ -21,7 +21,8 @@ type Options struct {
 	Grace time.Duration
 	// ConfirmAfter is the time between both listings.
 	ConfirmAfter time.Duration
-	// Networks are those in which an allocation needs no pod's identity.
+	// Networks are the only ones that are swept, none for all. In those that are
+	// named an allocation needs no pod's identity.
 	Networks []string
 	// Cache is where libcni keeps what CNI_ARGS said of the pod.
 	Cache cnicache.Cache
@@ -116,8 +117,8 @@ func (s *Sweeper) free(candidates []candidate, done *Swept) error {
 	byNetwork := map[string]map[key]candidate{}
 	var networks []string
 	for _, c := range candidates {
-		if path := s.alive(state.Namespaces, c); path != "" {
-			done.Kept = append(done.Kept, c.kept("its network namespace "+path+" is alive"))
+		if why := s.mayLive(state.Namespaces, c); why != "" {
+			done.Kept = append(done.Kept, c.kept(why))
 			continue
 		}
 		if byNetwork[c.network] == nil {
@@ -141,15 +142,19 @@ func (s *Sweeper) free(candidates []candidate, done *Swept) error {
 	return errors.Join(errs...)
 }
 
-// alive is the path of the candidate's network namespace if that is there, by
-// what is recorded, or by libcni's cache.
-func (s *Sweeper) alive(namespaces ipam.Namespaces, c candidate) string {
-	if namespaces.Alive(c.holder.NetNS) {
-		return c.holder.NetNS.Path
+// mayLive is why the candidate's network namespace may be in use, by what is
+// recorded, or by libcni's cache; "" where it is not.
+func (s *Sweeper) mayLive(namespaces ipam.Namespaces, c candidate) string {
+	ns := c.holder.NetNS
+	switch {
+	case namespaces.Alive(ns):
+		return "its network namespace " + ns.Path + " is alive"
+	case ns.Inode != 0 && namespaces.Elsewhere(ns):
+		return "whether its network namespace " + ns.Path + " is alive cannot be told from this mount namespace: run the agent in that of the runtime"
 	}
 	for _, e := range s.cached(c) {
 		if ns := namespaces.Identify(e.NetNS); namespaces.Alive(ns) && !namespaces.IsOwn(ns) {
-			return ns.Path
+			return "its network namespace " + ns.Path + " is alive"
 		}
 	}
 	return ""

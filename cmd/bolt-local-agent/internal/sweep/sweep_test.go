@@ -141,6 +141,12 @@ func TestOnlyWhatTheRuntimeDoesNotKnowIsFreed(t *testing.T) {
 			func(_ *node, s *Sweeper) { s.Networks = []string{"podnet"} }, false, ""},
 		"another network is named": {pod("10.0.0.1", func(_ *record.Allocation, h *record.Holder) { h.Pod = record.Pod{} }),
 			func(_ *node, s *Sweeper) { s.Networks = []string{"othernet"} }, true, "network othernet is not stored"},
+		"its network namespace was recorded in another mount namespace": {pod("10.0.0.1", func(_ *record.Allocation, h *record.Holder) {
+			h.NetNS = record.NetNS{Path: "/run/netns/gone", Inode: 7, MountNS: 1}
+		}), nil, true, "cannot be told from this mount namespace"},
+		"its network namespace is gone": {alloc: pod("10.0.0.1", func(_ *record.Allocation, h *record.Holder) {
+			h.NetNS = record.NetNS{Path: "/run/netns/gone", Inode: 7, MountNS: alive.MountNS}
+		})},
 		"its network namespace is alive": {pod("10.0.0.1", func(_ *record.Allocation, h *record.Holder) { h.NetNS = alive }), nil, true, "is alive"},
 		"it was given again meanwhile": {pod("10.0.0.1"), func(n *node, _ *Sweeper) {
 			n.between = func() { n.store(pod("10.0.0.1", func(_ *record.Allocation, h *record.Holder) { h.BootTime = now })) }
