@@ -19,7 +19,7 @@ const (
 	SourceJournal Source = "journal"  // with all that its boot was told
 	SourceOldForm Source = "old-form" // of one network
 	SourceNewBoot Source = "new-boot" // nothing in the damaged file was alive
-	SourceRepair  Source = "repair"   // all that was left, by hand
+	SourceRepair  Source = "repair"   // all that was left
 	SourceBackup  Source = "backup"   // restored by hand
 )
 

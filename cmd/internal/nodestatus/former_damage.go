@@ -46,7 +46,7 @@ func (d FormerDamage) String() string {
 	case store.SourceNewBoot:
 		parts = append(parts, "it was begun anew, as nothing of an earlier boot is alive")
 	case store.SourceRepair:
-		parts = append(parts, "it was repaired by hand")
+		parts = append(parts, "it was repaired")
 	case store.SourceBackup:
 		parts = append(parts, "a backup was restored by hand")
 		kept = "the file before"

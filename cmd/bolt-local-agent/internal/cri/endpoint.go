@@ -62,7 +62,7 @@ func configuredEndpoint(file string) (string, error) {
 		err = yaml.Unmarshal(b, &config)
 	}
 	if err != nil {
-		return "", fmt.Errorf("crictl's configuration %s: %w", file, err)
+		return "", fmt.Errorf("crictl's configuration %s: %w; mend it, or name the socket with --runtime-endpoint unix:///path", file, err)
 	}
 	return config.Endpoint, nil
 }

@@ -64,7 +64,9 @@ func (a *app) dumpCommand() *cobra.Command {
 find it: what host-local has changed in its directory since is seen as well.
 
 The table shortens container ids, and on a narrow terminal names too; wide, json
-and yaml never do. A ? stands for an interface whose name is not known.
+and yaml never do. A ? stands for an interface whose name is not known;
+behind a network it says that bolt-local-agent backfill could not tell which
+network gave the address.
 An allocation of a previous boot is free: the next ADD may take its address.`,
 		Example: `  bolt-local dump
   bolt-local dump --network podnet --output wide
