@@ -54,7 +54,7 @@ func TestFormerDamageIsToldUntilItIsAcknowledged(t *testing.T) {
 		"everything was taken over from the journal.":                                                                            damage(store.SourceJournal, "", ""),
 		"network podnet was taken over from host-local's directory, and all others were lost; the damaged file is kept as /d/k.": damage(store.SourceOldForm, "podnet", "k"),
 		"it was begun anew, as nothing of an earlier boot is alive; the damaged file is kept as /d/k.":                           damage(store.SourceNewBoot, "", "k"),
-		"it was repaired; the damaged file is kept as /d/k.":                                                             damage(store.SourceRepair, "", "k"),
+		"it was repaired; the damaged file is kept as /d/k.":                                                                     damage(store.SourceRepair, "", "k"),
 		"a backup was restored by hand; the file before is kept as /d/k.":                                                        damage(store.SourceBackup, "", "k"),
 		"the damaged file is kept as /d/j.":                                                                                      damage("of a later version", "", "j"),
 	} {
