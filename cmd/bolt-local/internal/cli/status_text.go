@@ -22,7 +22,7 @@ func printStatusText(s screen, st nodestatus.Status) error {
 	if _, err := io.WriteString(s, head.String()); err != nil {
 		return err
 	}
-	if err := printRangeSets(s, st.Networks); err != nil {
+	if err := printRangeSets(s, st); err != nil {
 		return err
 	}
 	if err := printPhases(s, st.Networks); err != nil {
@@ -40,7 +40,7 @@ func fileNote(c nodestatus.CheckpointStatus) string {
 
 // printRangeSets prints a table with a line for each range of each set, the
 // numbers beside the first.
-func printRangeSets(s screen, networks []nodestatus.NetworkStatus) error {
+func printRangeSets(s screen, st nodestatus.Status) error {
 	t := &table{columns: []column{
 		{title: "NETWORK", least: 7},
 		{title: "RANGES", least: 8, cut: cutMiddle},
@@ -50,7 +50,7 @@ func printRangeSets(s screen, networks []nodestatus.NetworkStatus) error {
 		{title: "USED"},
 	}}
 	previous := 0
-	for _, n := range networks {
+	for _, n := range st.Networks {
 		name := wording.Printable(n.Name)
 		previous += n.PreviousBoot
 		if len(n.RangeSets) == 0 {
@@ -62,7 +62,11 @@ func printRangeSets(s screen, networks []nodestatus.NetworkStatus) error {
 		}
 	}
 	if len(t.rows) == 0 {
-		_, err := fmt.Fprintln(s, "No network is stored.")
+		text := "No network is stored."
+		if st.Checkpoint.Problem != "" {
+			text = "No network can be read."
+		}
+		_, err := fmt.Fprintln(s, text)
 		return err
 	}
 	if err := t.print(s); err != nil || previous == 0 {
