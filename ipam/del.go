@@ -31,17 +31,26 @@ func (p *Plugin) Del(call Call) error {
 	state := p.Open(cfg)
 	d := Deletion{Attachment: call.attachment(), Addrs: prev, Gone: p.Namespaces.Identify(call.NetNS).Inode == 0}
 	kept := 0
+	var missing error
 	err = state.Update(VerbDel, cfg.Network, func(tx Tx) error {
 		d := d
 		d.Ascribed = func() []netip.Addr { return state.Ascribed(cfg.Network, d.Attachment) }
 		freed := 0
+		missing = tx.Whole()
 		if freed, kept, err = d.Run(tx); err == nil && freed == 0 {
-			err = tx.Whole() // what is missing may be found again, and this is to come after it
+			err = missing
 		}
 		return err
 	})
 	if deferrable(err) {
 		return p.deferDel(state, cfg.Network, d, err)
+	}
+	if err == nil && missing != nil {
+		// A repair may find again what this has freed, or more of it: a backup is
+		// older. The DEL is to come after that, too.
+		if err := state.Defer(cfg.Network, d); err != nil {
+			p.warnf("a later repair may bring back what this DEL has freed: %v", err)
+		}
 	}
 	if err == nil && kept > 0 {
 		p.warnf("network %s: the interfaces of container %s are not known, and it holds %d of the addresses; what is that of %s cannot be told while the namespace %s is there: nothing was freed, until GC, a DEL without a namespace, or a reboot",

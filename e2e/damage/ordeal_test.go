@@ -24,6 +24,7 @@ type ordeal struct {
 	refused    []string // networks whose first ADD was refused
 	served     bool     // an ADD was, before anything was noticed
 	deferred   []record.Attachment
+	freed      []record.Attachment // by a DEL that met no damage
 	report     outcome
 	wrong      bool // something untrue was said, as may be of a big file
 }
@@ -188,6 +189,7 @@ func (o *ordeal) addTaken(network string) {
 func (o *ordeal) deletes(network string) {
 	addr := o.any(network)
 	att := o.held[network][addr]
+	waiting := o.store().CountDeferred()
 	if err := o.del(network, att); err != nil {
 		o.fault("DEL in %s: %v", network, err)
 		return
@@ -195,6 +197,9 @@ func (o *ordeal) deletes(network string) {
 	o.ends(att)
 	delete(o.held[network], addr)
 	o.deferred = append(o.deferred, att)
+	if o.store().CountDeferred() == waiting {
+		o.freed = append(o.freed, att)
+	}
 }
 
 // collects is GC with all that live.

@@ -19,6 +19,9 @@ type update struct {
 	p    Progress
 	was  Progress // what is stored
 	c    form.Contents
+	// found is what the old form had when the call began. What the call itself
+	// writes there is no other's.
+	found form.Contents
 
 	born     bool   // the network was not known before
 	unstored bool   // and does not become so
@@ -50,6 +53,7 @@ func (u *update) run(fn func(ipam.Tx) error) (verb, err error) {
 		}
 		return u.n.Try(func() error { return fn(u.n) }), nil
 	}
+	u.found = u.c
 	// settle comes before make, as a notice may stand where a directory would be
 	// made; forget before step, as legacy knows no boots; prepare after the verb,
 	// as it writes what the verb gave.
@@ -84,7 +88,7 @@ func (u *update) due(do func(func(ipam.Tx) error) error) error {
 		return nil
 	}
 	changed := func(addr netip.Addr) time.Time {
-		e, there := u.c.At(addr)
+		e, there := u.found.At(addr)
 		if !there {
 			return time.Time{}
 		}
