@@ -152,3 +152,35 @@ func TestADelWaitsForAVersionThatMayWrite(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A backup is older than the DEL, and a later repair may read it.
+func TestADelInANetworkThatHasLostAllocationsWaitsAlthoughItFrees(t *testing.T) {
+	n := newAiling(t)
+	a, b := n.mustAdd("podnet", "", "a"), n.mustAdd("podnet", "", "b")
+	backup := filepath.Join(t.TempDir(), "backup")
+	file, err := os.ReadFile(n.file(store.CheckpointFile))
+	if err == nil {
+		err = os.WriteFile(backup, file, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.lostAll()
+	n.repaired(store.Repair{Backup: backup})
+	n.ended("a")
+	call := n.call("podnet", "", "a")
+	n.ended("a")
+	if err := n.plugin().Del(call); err != nil {
+		t.Fatal(err)
+	}
+	n.expectHeld("podnet", map[string]string{b.String(): "b"})
+	if waiting := n.state(nil).Store.CountDeferred(); waiting != 1 {
+		t.Fatalf("%d DELs wait", waiting)
+	}
+	n.repaired(store.Repair{Backup: backup, Accept: true})
+	c := n.mustAdd("podnet", "", "c")
+	n.expectHeld("podnet", map[string]string{b.String(): "b", c.String(): "c"})
+	if waiting := n.state(nil).Store.CountDeferred(); waiting != 0 {
+		t.Errorf("%d DELs wait at the end; a had %s", waiting, a)
+	}
+}

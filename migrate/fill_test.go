@@ -364,3 +364,29 @@ func TestWhatIsNoNameIsNoPartOfAKey(t *testing.T) {
 		t.Errorf("it is %+v", h)
 	}
 }
+
+// The runtime's list is older than the write.
+func TestAPodThatHasEndedMeanwhileIsNotRecorded(t *testing.T) {
+	n := newAiling(t)
+	b := Backfill{Configs: []*ipam.Config{n.config("podnet", "10.6.0.0/24", "")}, Running: []backfill.Sandbox{n.runs("a", "10.6.0.2"), n.runs("b", "10.6.0.3")}}
+	state := n.state(nil)
+	state.Namespaces = endsOnceSeen{n.spaces, "/ns/a"}
+	report, err := state.Backfill(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := outcomes(report); got[backfill.Gone] != 1 || got[backfill.Added] != 1 {
+		t.Errorf("done: %v", got)
+	}
+	n.expectHeld("podnet", map[string]string{"10.6.0.3": "b"})
+}
+
+// endsOnceSeen has one namespace that is gone once it was looked at.
+type endsOnceSeen struct {
+	livingSpaces
+	path string
+}
+
+func (s endsOnceSeen) Alive(ns record.NetNS) bool {
+	return ns.Path != s.path && s.livingSpaces.Alive(ns)
+}

@@ -1,0 +1,72 @@
+package store
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/bolt-local/bolt-local/store/record"
+)
+
+func (c *content) lostNetworks() []string {
+	var names []string
+	for name, network := range c.at(bucketNetworks).each() {
+		if network.values[keyLost] != nil {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// changed stores what change makes of a network's document.
+func (c *content) changed(network string, change func([]byte) []byte) {
+	if doc := c.migration(network); doc != nil && change != nil {
+		c.put([]string{bucketNetworks, network}, keyMigration, sealed(network, keyMigration, change(doc)))
+	}
+}
+
+// migrations are the documents of all networks.
+func (c *content) migrations() map[string][]byte {
+	docs := map[string][]byte{}
+	for name, network := range c.at(bucketNetworks).each() {
+		if doc, err := unseal(name, keyMigration, network.values[keyMigration]); err == nil {
+			docs[name] = doc
+		} else {
+			docs[name] = nil
+		}
+	}
+	return docs
+}
+
+// ranges are the stored range sets of a network, nil where there are none.
+func (c *content) ranges(network string) []record.RangeSet {
+	doc, err := unseal(network, keyRanges, c.get([]string{bucketNetworks, network}, keyRanges))
+	var sets []record.RangeSet
+	if err != nil || json.Unmarshal(doc, &sets) != nil {
+		return nil
+	}
+	return sets
+}
+
+func inRanges(sets []record.RangeSet, addr netip.Addr) bool {
+	return slices.ContainsFunc(sets, func(s record.RangeSet) bool { _, in := s.RangeOf(addr); return in })
+}
+
+// sameNetworks tells whether c and other hold the same allocations.
+func (c *content) sameNetworks(other *content) bool {
+	return strings.Join(c.allocationLines(), "\n") == strings.Join(other.allocationLines(), "\n")
+}
+
+func (c *content) allocationLines() []string {
+	var lines []string
+	for name, network := range c.at(bucketNetworks).each() {
+		for key, value := range network.at(bucketAllocations).eachValue() {
+			lines = append(lines, fmt.Sprintf("%q %x %x", name, key, value))
+		}
+	}
+	slices.Sort(lines)
+	return lines
+}

@@ -1,0 +1,58 @@
+package store
+
+// dropKeysOfBuckets drops keys where a bucket belongs: one bit of a page tells the
+// one from the other.
+func (c *content) dropKeysOfBuckets() {
+	drop := func(b *content, names ...string) {
+		if b != nil {
+			for _, name := range names {
+				delete(b.values, name)
+			}
+		}
+	}
+	drop(c, bucketMeta, bucketNetworks)
+	drop(c.at(bucketMeta), bucketEpochs, bucketStamp, bucketDamage, bucketUnnumbered)
+	if networks := c.at(bucketNetworks); networks != nil {
+		clear(networks.values)
+	}
+	for _, network := range c.at(bucketNetworks).each() {
+		drop(network, bucketAllocations, bucketAttachments, bucketCursors, bucketDeferred)
+	}
+}
+
+// sanitize drops what a damaged file has under keys that have to be readable.
+func (c *content) sanitize() {
+	c.dropKeysOfBuckets()
+	for name, network := range c.at(bucketNetworks).each() {
+		for _, key := range []string{keyRanges, keyMigration, keyLost} {
+			if value, there := network.values[key]; there {
+				if _, err := unseal(name, key, value); err != nil {
+					delete(network.values, key)
+				}
+			}
+		}
+		for key, value := range network.at(bucketCursors).eachValue() {
+			if len(value) != addrLen {
+				delete(network.at(bucketCursors).values, key)
+			}
+		}
+	}
+	for key, value := range c.at(bucketMeta, bucketEpochs).eachValue() {
+		if len(value) != 8 || validBootID(key) == "" {
+			delete(c.at(bucketMeta, bucketEpochs).values, key)
+		}
+	}
+	for key, value := range c.at(bucketMeta, bucketDamage).eachValue() {
+		if _, err := parseDamage(key, value); err != nil {
+			delete(c.at(bucketMeta, bucketDamage).values, key)
+		}
+	}
+	if meta := c.at(bucketMeta); meta != nil {
+		if _, err := parseFormat(meta.values[keyFormat]); err != nil {
+			delete(meta.values, keyFormat)
+		}
+		if _, err := unseal("", keyLost, meta.values[keyLost]); err != nil {
+			delete(meta.values, keyLost)
+		}
+	}
+}

@@ -1,0 +1,97 @@
+package store
+
+import (
+	"errors"
+	"slices"
+
+	"golang.org/x/sys/unix"
+)
+
+// dropAliens leaves out what is another node's or another data directory's: it
+// knows nothing of this boot while others do, and these do not know it.
+func (b *rebuild) dropAliens(journal replay) {
+	w, known, err := readWitness(b.store.file(LockFile))
+	ids := map[string]bool{}
+	if err == nil && known {
+		ids[w.Checkpoint] = true
+	}
+	if journal.header.BootID == b.bootID {
+		ids[journal.header.Checkpoint] = true
+	}
+	others := b.repair.names(b.bootID) || slices.ContainsFunc(b.sources, func(s source) bool { return s.content.knowsBoot(b.bootID) })
+	if len(ids) == 0 && !others {
+		return // nobody can tell
+	}
+	for i, src := range b.sources {
+		if src.given || src.content.knowsBoot(b.bootID) {
+			continue
+		}
+		if f, err := parseFormat(src.content.get([]string{bucketMeta}, keyFormat)); err == nil && !ids[f.ID] && !ids[f.Replaces] {
+			b.report.Notes = append(b.report.Notes, src.name+" is another node's: nothing was taken from it")
+			b.sources[i] = source{name: src.name, content: newContent()}
+		}
+	}
+}
+
+// unread tells whether a file is there and could not be read.
+func unread(err error) bool {
+	var errno unix.Errno
+	return errors.As(err, &errno) && errno != unix.ENOENT && !errors.Is(err, ErrNotRegular)
+}
+
+// judge finds out whether one of the files has everything.
+func (b *rebuild) judge(journalErr error) {
+	problem := b.report.Problem
+	boots := append(b.store.bootsOnFile(), b.repair.Boots...)
+	foreign := errors.Is(problem, errForeign)
+	switch {
+	case errors.Is(problem, ErrLost):
+	case foreign && journalErr == nil && b.sources[0].whole && b.sources[0].content.sameNetworks(b.sources[1].content):
+		b.report.Complete = "the file itself: it holds what the journal tells"
+	case !foreign && journalErr == nil:
+		b.report.Complete = "the journal"
+	case !foreign && b.bootID != "" && len(boots) > 0 && !slices.Contains(boots, b.bootID) && !slices.Contains(boots, ""):
+		b.report.Complete = "none is needed: nothing was written in this boot"
+	default:
+		if journalErr != nil {
+			b.report.Notes = append(b.report.Notes, "the journal does not tell everything: "+journalErr.Error())
+		}
+	}
+}
+
+// losses marks the networks of which nobody can say that nothing is missing.
+func (b *rebuild) losses(c *content) error {
+	epoch := c.beginEpoch(b.bootID)
+	complete := map[string]bool{}
+	for _, w := range b.witnesses {
+		complete[w.Network] = complete[w.Network] || w.Complete
+	}
+	for name, network := range c.at(bucketNetworks).each() {
+		_, was := network.values[keyLost]
+		was = was || b.othersLost && b.sources[0].content.at(bucketNetworks, name) == nil
+		delete(network.values, keyLost)
+		if b.repair.Accept || b.report.Complete != "" || complete[name] || errors.Is(b.report.Problem, ErrLost) && !was {
+			continue
+		}
+		b.report.Lost = append(b.report.Lost, name)
+		if err := c.lose(name, b.loss(epoch)); err != nil {
+			return err
+		}
+	}
+	slices.Sort(b.report.Lost)
+	if meta := c.at(bucketMeta); meta != nil {
+		delete(meta.values, keyLost)
+	}
+	if b.repair.Accept {
+		c.acceptLoss(epoch)
+	}
+	if b.repair.Accept || b.report.Complete != "" {
+		return nil
+	}
+	b.report.Others = true
+	return c.lose("", b.loss(epoch))
+}
+
+func (b *rebuild) loss(epoch uint64) Loss {
+	return Loss{Epoch: epoch, Reason: "it was repaired from what was left, and nothing of that had everything"}
+}
