@@ -72,24 +72,23 @@ func salvage(path, name string) (source, error) {
 	return src, err
 }
 
-// misplaced tells of a record that a wrong page has led to: its checksum knows
-// where it belongs.
-func misplaced(f pages.Found) bool {
-	if len(f.Path) != 3 || string(f.Path[0]) != bucketNetworks || string(f.Path[2]) != bucketAllocations {
-		return false
-	}
-	addr, err := keyAddr(f.Key)
-	return err == nil && !record.Sound(string(f.Path[1]), addr, f.Value)
+// amongAllocations tells whether the key is in the place of a record.
+func amongAllocations(f pages.Found) bool {
+	return len(f.Path) == 3 && string(f.Path[0]) == bucketNetworks && string(f.Path[2]) == bucketAllocations
 }
 
 func (s *source) found(f pages.Found) error {
 	value := bytes.Clone(f.Value)
-	if !f.Reached || f.Stale || misplaced(f) {
+	led := f.Reached && !f.Stale
+	addr, err := keyAddr(f.Key)
+	// A wrong page may have led to a record. Its checksum knows where it belongs.
+	inPlace := led && amongAllocations(f) && err == nil && record.Sound(string(f.Path[1]), addr, f.Value)
+	if err == nil && !inPlace {
+		s.scraps = append(s.scraps, scrap{addr, value})
+	}
+	if !led || amongAllocations(f) && err == nil && !inPlace {
 		for _, name := range f.Path {
 			s.names[string(name)] = true
-		}
-		if addr, err := keyAddr(f.Key); err == nil {
-			s.scraps = append(s.scraps, scrap{addr, value})
 		}
 		return nil
 	}

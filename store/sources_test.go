@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"testing"
 
@@ -62,18 +63,42 @@ func (n *node) rootPage() int {
 	return int(m.Root)
 }
 
+// recordPage is one that has records of podnet alone.
+func (n *node) recordPage() (page int) {
+	n.t.Helper()
+	_, err := pages.Salvage(n.read(CheckpointFile), func(f pages.Found) error {
+		if f.Reached && amongAllocations(f) {
+			page = int(f.Page)
+		}
+		return nil
+	})
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	return page
+}
+
+// putPage puts a page in the place of another, with that one's id.
+func (n *node) putPage(page, by int) {
+	b, size := n.read(CheckpointFile), os.Getpagesize()
+	copy(b[page*size:], b[by*size:(by+1)*size])
+	binary.NativeEndian.PutUint64(b[page*size:], uint64(page))
+	n.write(CheckpointFile, b)
+}
+
 func TestAllThatIsLeftOfAFileIsSalvaged(t *testing.T) {
 	for name, c := range map[string]struct {
 		damage func(*node)
 		whole  bool
 		trees  bool // lead to something
 	}{
-		"a sound file":             {func(*node) {}, true, true},
-		"without one meta page":    {func(n *node) { n.zero(0) }, false, true},
-		"without the other":        {func(n *node) { n.zero(1) }, false, true},
-		"without both":             {func(n *node) { n.zero(0); n.zero(1) }, false, false},
-		"without the root page":    {func(n *node) { n.zero(n.rootPage()) }, false, false}, // the older one tells of the past
-		"written by another, last": {func(n *node) { n.byAnother(func(*bolt.Tx) error { return nil }) }, true, true},
+		"a sound file":                          {func(*node) {}, true, true},
+		"without one meta page":                 {func(n *node) { n.zero(0) }, false, true},
+		"without the other":                     {func(n *node) { n.zero(1) }, false, true},
+		"without both":                          {func(n *node) { n.zero(0); n.zero(1) }, false, false},
+		"without the root page":                 {func(n *node) { n.zero(n.rootPage()) }, false, false}, // the older one tells of the past
+		"records in the place of the root page": {func(n *node) { n.putPage(n.rootPage(), n.recordPage()) }, false, false},
+		"written by another, last":              {func(n *node) { n.byAnother(func(*bolt.Tx) error { return nil }) }, true, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n, held := sixtyHeld(t)

@@ -38,8 +38,9 @@ type Found struct {
 // Salvage believes no checksum but those of the meta pages: what a key or a
 // value means is the caller's to check.
 //
-// It returns how many pages it had to skip, or could read in part only. An
-// error of visit ends it and is returned as it is. Data in which no page of
+// It returns how many pages it had to skip, or could read in part only, and if
+// there are none, to how many in use nothing led: then a page that looks whole is
+// another one than was meant. An error of visit ends it and is returned as it is. Data in which no page of
 // bbolt can be seen is an error that wraps ErrDamaged. For the rest Salvage is
 // as safe as Scan.
 func Salvage(data []byte, visit func(Found) error) (skipped int, err error) {
@@ -57,6 +58,9 @@ func Salvage(data []byte, visit func(Found) error) (skipped int, err error) {
 	for _, set := range []*pageSet{&s.seen, &s.above, &s.free, &s.led} {
 		*set = newPageSet(s.end)
 	}
+	if len(metas) == 2 {
+		s.readFree(metas[0])
+	}
 	for i, m := range metas {
 		if i > 0 && s.skipped == 0 {
 			break
@@ -65,9 +69,9 @@ func Salvage(data []byte, visit func(Found) error) (skipped int, err error) {
 		if err := s.tree(m.Root, nil, 1); err != nil {
 			return s.skipped, err
 		}
-	}
-	if len(metas) == 2 {
-		s.readFree(metas[0])
+		if i == 0 && s.skipped == 0 {
+			s.skipped = s.cutOff()
+		}
 	}
 	s.reached, s.stale = false, false
 	return s.skipped, s.orphans()
@@ -140,13 +144,14 @@ func guessPageSize(data []byte, metas []Meta) (size uint64) {
 	return size
 }
 
-// readFree fills free with what m does not use, or leaves it empty.
+// readFree fills free with what m does not use and with the list of that itself,
+// or leaves it empty.
 func (s *salvager) readFree(m Meta) {
 	free := newPageSet(s.end)
 	for id := m.HighWater; id < s.end; id++ {
 		free.add(id)
 	}
-	_, err := readFreelist(bytes.NewReader(s.data), m, func(id uint64) error {
+	own, err := readFreelist(bytes.NewReader(s.data), m, func(id uint64) error {
 		if id < s.end {
 			free.add(id)
 		}
@@ -156,7 +161,20 @@ func (s *salvager) readFree(m Meta) {
 		s.skipped++
 		return
 	}
+	for id := m.Freelist; id < min(m.Freelist+own, s.end); id++ {
+		free.add(id)
+	}
 	s.free = free
+}
+
+// cutOff counts the pages in use to which the newest tree did not lead.
+func (s *salvager) cutOff() (n int) {
+	for id := uint64(firstPage); id < s.end; id++ {
+		if !s.seen.has(id) && !s.free.has(id) {
+			n++
+		}
+	}
+	return n
 }
 
 // orphans visits what lies in pages that were not seen. Pages to which others

@@ -14,7 +14,7 @@ import (
 )
 
 // salvaged is what Salvage gives: the first of each key and path, and each key
-// and value, wherever they were.
+// and value, wherever they were: true where the tree led there.
 type salvaged struct {
 	first map[string]Found
 	loose map[string]bool
@@ -29,7 +29,7 @@ func salvage(t *testing.T, data []byte) (salvaged, int) {
 			k.Path = clonePath(k.Path)
 			got.first[full] = k
 		}
-		got.loose[string(k.Key)+"\x00"+string(k.Value)] = true
+		got.loose[loose(k)] = got.loose[loose(k)] || k.Reached
 		return nil
 	})
 	if err != nil && !errors.Is(err, ErrDamaged) {
@@ -37,6 +37,8 @@ func salvage(t *testing.T, data []byte) (salvaged, int) {
 	}
 	return got, skipped
 }
+
+func loose(k Found) string { return string(k.Key) + "\x00" + string(k.Value) }
 
 func TestOfASoundFileSalvageGivesWhatScanGives(t *testing.T) {
 	for _, size := range []int{512, 4096} {
@@ -77,8 +79,12 @@ func (p *patient) expectRest(t *testing.T, w wound) {
 			lost = true
 			continue
 		}
-		if !got.loose[string(k.Key)+"\x00"+string(k.Value)] {
+		reached, there := got.loose[loose(k)]
+		if !there {
 			t.Fatalf("%s: key %q of page %d is not salvaged", w.name, k.Key, k.Page)
+		}
+		if !reached && skipped == 0 {
+			t.Fatalf("%s: nothing led to key %q of page %d, but no page is said to be missing", w.name, k.Key, k.Page)
 		}
 		if !reachable || slices.ContainsFunc(p.trail[k.Page], func(id uint64) bool { return w.touches(p, id) }) {
 			lost = true
