@@ -17,6 +17,9 @@ const (
 	// maxContent bounds what is read of a file, in bytes: a file beyond this is
 	// none of host-local's.
 	maxContent = 64 << 10
+	// usualContent is more than files have, in bytes. A buffer for the longest
+	// would be on the stack, which costs every call more than the file does.
+	usualContent = 1 << 10
 	// maxContainerID is the longest container id that an ADD takes, in bytes. The
 	// checkpoint cannot store a much longer one, and one file that it cannot
 	// store would fail every call.

@@ -55,7 +55,7 @@ func readAll(dir *os.File, names []string) (form.Contents, error) {
 	if err := unix.Fstat(int(dir.Fd()), &st); err != nil {
 		return form.Contents{}, fmt.Errorf("%s: %w", dir.Name(), err)
 	}
-	s := scan{dir: int(dir.Fd()), buf: make([]byte, maxContent+1)}
+	s := scan{dir: int(dir.Fd()), buf: make([]byte, usualContent)}
 	s.Exists, s.Bare = true, true
 	lock := ""
 	for _, name := range names {
@@ -155,8 +155,9 @@ func (s *scan) readLast(set string, b []byte) {
 
 var errNotRegular = errors.New("not a regular file")
 
-// readAt reads up to len(buf) bytes of a file, with system calls alone: the
-// directory of a full /16 has 65,000 files, which are read in each call.
+// readAt reads a file, of a longer one a byte more than maxContent, with system
+// calls alone: the directory of a full /16 has 65,000 files, which are read in
+// each call. What fits there is in buf.
 func readAt(dir int, name string, buf []byte) ([]byte, string, error) {
 	fd, err := unix.Openat(dir, name, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	for err == unix.EINTR { // a network's file system
@@ -173,6 +174,9 @@ func readAt(dir int, name string, buf []byte) ([]byte, string, error) {
 	}
 	if !isRegular(&st) {
 		return nil, markOf(&st), errNotRegular
+	}
+	if size := min(st.Size, maxContent+1); size > int64(len(buf)) {
+		buf = make([]byte, size)
 	}
 	n := 0
 	for n < len(buf) {

@@ -18,8 +18,6 @@ const (
 	fieldNetwork = "network: "
 	fieldBoot    = "boot: "
 	fieldDataDir = "data directory: "
-
-	maxNotice = 64 << 10 // of what is read of the file, in bytes
 )
 
 func encodeNotice(n form.Notice) []byte {
@@ -65,7 +63,7 @@ func parseNotice(b []byte) (form.Notice, bool) {
 // lookAtNotice reads what stands in the place of the directory. Any other file
 // keeps host-local out as well; it is left alone.
 func (d *Dir) lookAtNotice() (form.Contents, error) {
-	b, _, err := readAt(unix.AT_FDCWD, d.path, make([]byte, maxNotice))
+	b, _, err := readAt(unix.AT_FDCWD, d.path, make([]byte, usualContent))
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		return form.Contents{}, nil // the parent is no directory, or it went this moment
