@@ -14,12 +14,10 @@ import (
 // On a damaged page bbolt can go in circles, or call itself without end. A stack
 // that grows too far ends the process with a trace, which nothing can prevent, so
 // somebody has to look. What was looked at page by page before, as small files
-// are, cannot do this.
+// are, cannot do this, and the two threads that looking takes are a cost for
+// processes as short as these.
 const (
 	watchEvery = 10 * time.Millisecond
-	// watchSeldom is for such files: a look takes a thread, and most calls have
-	// ended by then.
-	watchSeldom = 500 * time.Millisecond
 	// longestStep is how much of the processor's time a transaction may use between
 	// two looks into a bucket.
 	longestStep = 3 * time.Second
@@ -33,7 +31,6 @@ type watchdog struct {
 	store *Store
 
 	thread int
-	every  time.Duration
 	mu     sync.Mutex
 	timer  *time.Timer // nil once it is stopped
 	beat   uint64
@@ -59,17 +56,17 @@ func (s *Store) Outside(fn func()) {
 // makes no progress, which does not prove that it is damaged. Call stop at the
 // end, on the same goroutine: it has its thread to itself until then, so that
 // what others do in a long-lived process is not counted. sound: every page was
-// looked at before.
+// looked at before, and nobody watches.
 func (s *Store) watch(sound bool) (stop func()) {
+	if sound {
+		return func() {}
+	}
 	runtime.LockOSThread()
 	thread := unix.Gettid()
-	w := &watchdog{store: s, thread: thread, every: watchEvery, beat: s.beats.count.Load(), since: processorTime(thread)}
-	if sound {
-		w.every = min(watchSeldom, s.longestStep/4)
-	}
+	w := &watchdog{store: s, thread: thread, beat: s.beats.count.Load(), since: processorTime(thread)}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.timer = time.AfterFunc(w.every, w.look)
+	w.timer = time.AfterFunc(watchEvery, w.look)
 	return w.stop
 }
 
@@ -96,7 +93,7 @@ func (w *watchdog) look() {
 		stuck = true
 	}
 	if !stuck {
-		w.timer.Reset(w.every)
+		w.timer.Reset(watchEvery)
 		return
 	}
 	w.store.suspect()

@@ -28,8 +28,7 @@ func TestACallThatMakesNoProgressIsGivenUp(t *testing.T) {
 		"calling itself without end": func(done func() bool) { recurse(done, 0) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			n := newNode(t)
-			n.add("10.0.0.2", "a")
+			n := newBigNode(t)
 			told := n.stuck()
 			err := n.update(opAdd, func(*Network) error {
 				loop(func() bool { return told.Load() != nil })
@@ -63,13 +62,12 @@ func recurse(done func() bool, depth int) int {
 }
 
 func TestACallThatMakesProgressIsNotGivenUp(t *testing.T) {
-	n := newNode(t)
-	n.add("10.0.0.2", "a")
+	n := newBigNode(t)
 	told := n.stuck()
 	err := n.update(opAdd, func(net *Network) error {
 		thread := unix.Gettid()
 		for end := processorTime(thread) + 10*n.longestStep; processorTime(thread) < end; {
-			if _, _, err := net.Get(ip("10.0.0.2")); err != nil {
+			if _, _, err := net.Get(ip("10.0.1.0")); err != nil {
 				return err
 			}
 		}
@@ -83,8 +81,7 @@ func TestACallThatMakesProgressIsNotGivenUp(t *testing.T) {
 // In a long-lived process others work while a transaction waits, for a lock or
 // for the disk.
 func TestWhatOthersDoMeanwhileIsNotCounted(t *testing.T) {
-	n := newNode(t)
-	n.add("10.0.0.2", "a")
+	n := newBigNode(t)
 	told := n.stuck()
 	var busy atomic.Bool
 	busy.Store(true)
