@@ -1,6 +1,8 @@
 package hostlocal
 
 import (
+	"cmp"
+	"runtime"
 	"sync"
 	"sync/atomic"
 )
@@ -50,4 +52,26 @@ func inTurn(n int, write func(i int) error) error {
 		}
 	}
 	return nil
+}
+
+// Reading is work for the processor alone. A thread costs as much as some
+// hundred files.
+const manyFiles = 400
+
+// inParts calls read for parts of the names, if they are many one for each
+// processor, and all at the same time.
+func inParts[T any](names []string, read func([]string) (T, error)) ([]T, error) {
+	parts := 1
+	if len(names) >= manyFiles {
+		parts = runtime.GOMAXPROCS(0)
+	}
+	results, errs := make([]T, parts), make([]error, parts)
+	at := func(i int) { results[i], errs[i] = read(names[len(names)*i/parts : len(names)*(i+1)/parts]) }
+	var group sync.WaitGroup
+	for i := 1; i < parts; i++ {
+		group.Go(func() { at(i) })
+	}
+	at(0)
+	group.Wait()
+	return results, cmp.Or(errs...)
 }

@@ -4,14 +4,20 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/netip"
 	"os"
+	"runtime"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"golang.org/x/sys/unix"
 
 	"github.com/bolt-local/bolt-local/migrate/form"
+	"github.com/bolt-local/bolt-local/store/record"
 )
 
 // many are more changes than are made in turn.
@@ -76,4 +82,56 @@ func refuseUnnamed(t *testing.T, refuses func() bool, with unix.Errno) {
 		return before(dir)
 	}
 	t.Cleanup(func() { openUnnamed = before })
+}
+
+// Several threads read it, each a part, and what they find is what one finds.
+func TestManyFilesAreAllRead(t *testing.T) {
+	for _, n := range []int{manyFiles / 2, 3 * manyFiles} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
+			f := files{lockName: "", "last_reserved_ip.0": "10.0.0.3", "last_reserved_ip.1": "10.0.9.9", "note": "nothing"}
+			var want form.Contents
+			for i := range n {
+				addr := netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}).String()
+				if i%10 == 7 {
+					f[addr] = "" // a host-local that was killed
+					want.SetAside = append(want.SetAside, form.Aside{Addr: ip(addr)})
+					continue
+				}
+				f[addr] = fmt.Sprintf("c%d\r\neth0", i)
+				e := entry(addr, fmt.Sprint("c", i), "eth0")
+				e.Holder.Origin = record.OriginHostLocal
+				want.Entries = append(want.Entries, e)
+			}
+			want.Last = map[int]netip.Addr{0: ip("10.0.0.3"), 1: ip("10.0.9.9")}
+			d := newDir(t, f)
+			got := look(t, d)
+			if !got.Exists || got.Bare || got.Place == "" {
+				t.Errorf("exists %v, bare %v, place %q", got.Exists, got.Bare, got.Place)
+			}
+			if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(form.Contents{}, "Exists", "Place"),
+				cmpopts.IgnoreFields(record.Holder{}, "Mark"), cmpopts.IgnoreUnexported(record.Holder{}), cmpopts.IgnoreFields(form.Aside{}, "Mark"), cmpopts.EquateComparable(netip.Addr{})); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestOneOfManyFilesThatCannotBeReadIsTold(t *testing.T) {
+	f := files{}
+	for i := range 2 * manyFiles {
+		f[fmt.Sprintf("10.0.%d.%d", i>>8, i&0xff)] = "c\r\neth0"
+	}
+	d := newDir(t, f)
+	dir, err := os.Open(d.path)
+	must(t, err)
+	names, err := dir.Readdirnames(-1)
+	must(t, err)
+	for _, broken := range []int{0, len(names) / 2, len(names) - 1} {
+		n := slices.Clone(names)
+		n[broken] = "fe80::1%" + strings.Repeat("x", 300) // ENAMETOOLONG
+		if _, err := readAll(dir, n); err == nil {
+			t.Errorf("file %d of %d: no error", broken, len(n))
+		}
+	}
 }

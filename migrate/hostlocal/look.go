@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/netip"
 	"os"
 	"slices"
@@ -55,25 +56,45 @@ func readAll(dir *os.File, names []string) (form.Contents, error) {
 	if err := unix.Fstat(int(dir.Fd()), &st); err != nil {
 		return form.Contents{}, fmt.Errorf("%s: %w", dir.Name(), err)
 	}
-	s := scan{dir: int(dir.Fd()), buf: make([]byte, usualContent)}
-	s.Exists, s.Bare = true, true
+	all := form.Contents{Exists: true, Bare: true}
 	lock := ""
+	scans, err := inParts(names, func(names []string) (scan, error) { return readSome(dir, names) })
+	if err != nil {
+		return form.Contents{}, err
+	}
+	for _, s := range scans {
+		all.Bare = all.Bare && s.bare
+		all.Entries = append(all.Entries, s.entries...)
+		all.SetAside = append(all.SetAside, s.setAside...)
+		lock = cmp.Or(lock, s.lock)
+		if all.Last == nil {
+			all.Last = s.last
+		} else {
+			maps.Copy(all.Last, s.last)
+		}
+	}
+	all.Place = strconv.FormatUint(st.Ino, 10) + "/" + lock
+	slices.SortFunc(all.Entries, func(a, b form.Entry) int { return a.Addr.Compare(b.Addr) })
+	slices.SortFunc(all.SetAside, compareAside)
+	return all, nil
+}
+
+// readSome reads the named files of a directory.
+func readSome(dir *os.File, names []string) (scan, error) {
+	s := scan{dir: int(dir.Fd()), buf: make([]byte, usualContent), bare: true}
 	for _, name := range names {
 		var err error
 		if name == lockName {
-			lock, err = markAt(s.dir, name)
+			s.lock, err = markAt(s.dir, name)
 		} else {
-			s.Bare = false
+			s.bare = false
 			err = s.read(name)
 		}
 		if err != nil {
-			return form.Contents{}, fmt.Errorf("%s/%s: %w", dir.Name(), name, err)
+			return scan{}, fmt.Errorf("%s/%s: %w", dir.Name(), name, err)
 		}
 	}
-	s.Place = strconv.FormatUint(st.Ino, 10) + "/" + lock
-	slices.SortFunc(s.Entries, func(a, b form.Entry) int { return a.Addr.Compare(b.Addr) })
-	slices.SortFunc(s.SetAside, compareAside)
-	return s.Contents, nil
+	return s, nil
 }
 
 // compareAside has no ties but of one file with several names: an address can be
@@ -91,11 +112,16 @@ func errLink(path string) error {
 	return fmt.Errorf("%s %w: put the directory itself there", path, form.ErrLink)
 }
 
-// scan reads the files of one directory.
+// scan is what some files of a directory say.
 type scan struct {
-	form.Contents
 	dir int
 	buf []byte
+
+	bare     bool // only the lock is there
+	lock     string
+	entries  []form.Entry
+	setAside []form.Aside
+	last     map[int]netip.Addr
 }
 
 // read adds one file. One that has vanished, and names of no meaning, are
@@ -112,20 +138,20 @@ func (s *scan) read(name string) error {
 	case isLast:
 		s.readLast(strings.TrimPrefix(name, lastPrefix), b)
 	case errors.Is(err, errNotRegular):
-		s.setAside(addr, mark, true)
+		s.aside(addr, mark, true)
 	case err != nil:
 		return err
 	case !canonical(addr, name):
 		// host-local would write another name, and never finds this one.
-		s.setAside(addr, mark, true)
+		s.aside(addr, mark, true)
 	default:
 		att, err := parseContent(b)
 		if err != nil {
-			s.setAside(addr, mark, false)
+			s.aside(addr, mark, false)
 			return nil
 		}
 		h := record.Holder{Attachment: att, Origin: record.OriginHostLocal, Mark: mark}
-		s.Entries = append(s.Entries, form.Entry{Addr: addr, Holder: h})
+		s.entries = append(s.entries, form.Entry{Addr: addr, Holder: h})
 	}
 	return nil
 }
@@ -135,8 +161,8 @@ func canonical(addr netip.Addr, name string) bool {
 	return addr.String() == name && !addr.Is4In6() && addr.Zone() == ""
 }
 
-func (s *scan) setAside(addr netip.Addr, mark string, fixed bool) {
-	s.SetAside = append(s.SetAside, form.Aside{Addr: addr.WithZone("").Unmap(), Mark: mark, Fixed: fixed})
+func (s *scan) aside(addr netip.Addr, mark string, fixed bool) {
+	s.setAside = append(s.setAside, form.Aside{Addr: addr.WithZone("").Unmap(), Mark: mark, Fixed: fixed})
 }
 
 // readLast reads a cursor as host-local does; what is none is passed over: it
@@ -147,10 +173,10 @@ func (s *scan) readLast(set string, b []byte) {
 	if err != nil || addrErr != nil || n < 0 || strconv.Itoa(n) != set || addr.Zone() != "" {
 		return
 	}
-	if s.Last == nil {
-		s.Last = map[int]netip.Addr{}
+	if s.last == nil {
+		s.last = map[int]netip.Addr{}
 	}
-	s.Last[n] = addr.Unmap()
+	s.last[n] = addr.Unmap()
 }
 
 var errNotRegular = errors.New("not a regular file")
