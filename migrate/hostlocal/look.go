@@ -64,7 +64,6 @@ func readAll(dir *os.File, names []string) (form.Contents, error) {
 	}
 	for _, s := range scans {
 		all.Bare = all.Bare && s.bare
-		all.Entries = append(all.Entries, s.entries...)
 		all.SetAside = append(all.SetAside, s.setAside...)
 		lock = cmp.Or(lock, s.lock)
 		if all.Last == nil {
@@ -74,14 +73,32 @@ func readAll(dir *os.File, names []string) (form.Contents, error) {
 		}
 	}
 	all.Place = strconv.FormatUint(st.Ino, 10) + "/" + lock
-	slices.SortFunc(all.Entries, func(a, b form.Entry) int { return a.Addr.Compare(b.Addr) })
+	all.Entries = sorted(scans)
 	slices.SortFunc(all.SetAside, compareAside)
 	return all, nil
+}
+
+// sorted are all entries by their addresses. They are big: sorting would move
+// and compare each of them many times.
+func sorted(scans []scan) []form.Entry {
+	var order []*form.Entry
+	for _, s := range scans {
+		for i := range s.entries {
+			order = append(order, &s.entries[i])
+		}
+	}
+	slices.SortFunc(order, func(a, b *form.Entry) int { return a.Addr.Compare(b.Addr) })
+	all := make([]form.Entry, len(order))
+	for i, e := range order {
+		all[i] = *e
+	}
+	return all
 }
 
 // readSome reads the named files of a directory.
 func readSome(dir *os.File, names []string) (scan, error) {
 	s := scan{dir: int(dir.Fd()), buf: make([]byte, usualContent), bare: true}
+	s.entries = make([]form.Entry, 0, len(names))
 	for _, name := range names {
 		var err error
 		if name == lockName {
