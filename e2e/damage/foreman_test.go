@@ -30,6 +30,7 @@ type foreman struct {
 	mu     sync.Mutex
 	trials []trial
 	next   int
+	done   int
 	told   func(trial, outcome)
 }
 
@@ -61,6 +62,9 @@ func (f *foreman) tell(c trial, o outcome) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.told(c, o)
+	if f.done++; f.done%1000 == 0 {
+		f.t.Logf("%d of %d", f.done, len(f.trials)) // of all it takes an hour
+	}
 }
 
 // employ starts a worker and gives it trials until it dies or none is left. It

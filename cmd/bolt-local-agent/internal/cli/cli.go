@@ -8,13 +8,13 @@ import (
 	"io"
 	"os/signal"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
 	"github.com/bolt-local/bolt-local/cmd/bolt-local-agent/internal/cri"
+	"github.com/bolt-local/bolt-local/cmd/internal/command"
 	"github.com/bolt-local/bolt-local/cmd/internal/wording"
 	"github.com/bolt-local/bolt-local/ipam"
 	"github.com/bolt-local/bolt-local/ipam/netns"
@@ -22,16 +22,8 @@ import (
 	"github.com/bolt-local/bolt-local/store"
 )
 
-// Exit statuses of Main.
-const (
-	exitOK     = 0
-	exitFailed = 1
-	exitUsage  = 2
-)
-
-// Main carries out one command and returns the exit status: 0 when it did what
-// was asked, 1 when it failed, 2 when it was not understood. The first SIGINT or
-// SIGTERM ends it between two writes.
+// Main carries out one command and returns the exit status, see package command.
+// The first SIGINT or SIGTERM ends it between two writes.
 func Main(version string, args []string, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGINT, unix.SIGTERM)
 	defer stop()
@@ -41,7 +33,8 @@ func Main(version string, args []string, stdout, stderr io.Writer) int {
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	return a.exit(root.ExecuteContextC(ctx))
+	cmd, err := root.ExecuteContextC(ctx)
+	return command.Status(cmd, err, stderr, a.warn)
 }
 
 // app is what the commands share.
@@ -77,51 +70,24 @@ The plugin works without it.`,
 	return root
 }
 
-// failure is an error of a command that was understood. All other errors are
-// about how it was called.
-type failure struct{ error }
-
-func (f failure) Unwrap() error { return f.error }
-
-// usageError is one that a command finds by itself.
-type usageError struct{ error }
-
-// command gives cmd what all commands have. run's errors are failures.
+// command gives cmd what all commands have.
 func (a *app) command(cmd *cobra.Command, run func(ctx context.Context) error) *cobra.Command {
 	cmd.Args = cobra.NoArgs
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if a.dataDir == "" {
-			return errors.New("--data-dir is empty")
-		}
-		if a.timeout <= 0 {
-			return errors.New("--timeout is not above 0")
+	command.Runs(cmd, func(cmd *cobra.Command) error {
+		switch {
+		case a.dataDir == "":
+			return command.UsageError(errors.New("--data-dir is empty"))
+		case a.timeout <= 0:
+			return command.UsageError(errors.New("--timeout is not above 0"))
 		}
 		abs, err := filepath.Abs(a.dataDir)
-		if err == nil {
-			a.dataDir = abs
-			err = run(cmd.Context())
-		}
-		if err == nil || errors.As(err, &usageError{}) {
+		if err != nil {
 			return err
 		}
-		return failure{err}
-	}
-	cmd.ValidArgsFunction = cobra.NoFileCompletions
-	cmd.DisableFlagsInUseLine = true
+		a.dataDir = abs
+		return run(cmd.Context())
+	})
 	return cmd
-}
-
-func (a *app) exit(cmd *cobra.Command, err error) int {
-	if err == nil {
-		return exitOK
-	}
-	if errors.As(err, &failure{}) {
-		a.warn(wording.OneLine(err.Error()))
-		return exitFailed
-	}
-	a.warn(strings.TrimSpace(err.Error()))
-	fmt.Fprintf(a.stderr, "Run '%s --help' for usage.\n", cmd.CommandPath())
-	return exitUsage
 }
 
 // warn prints a line for the operator beside the output.

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bolt-local/bolt-local/cmd/bolt-local-agent/internal/sweep"
+	"github.com/bolt-local/bolt-local/cmd/internal/command"
 	"github.com/bolt-local/bolt-local/cmd/internal/wording"
 	"github.com/bolt-local/bolt-local/ipam"
 	"github.com/bolt-local/bolt-local/migrate/cnicache"
@@ -41,7 +42,7 @@ func (f *gcFlags) add(cmd *cobra.Command) {
 
 func (f *gcFlags) check() error {
 	if f.grace < 0 || f.confirmAfter < 0 {
-		return usageError{errors.New("--grace and --confirm-after are not negative")}
+		return command.UsageError(errors.New("--grace and --confirm-after are not negative"))
 	}
 	return nil
 }
@@ -75,7 +76,7 @@ runtime uses, too.`,
 			return err
 		}
 		if *interval < 0 {
-			return usageError{errors.New("--interval is not negative")}
+			return command.UsageError(errors.New("--interval is not negative"))
 		}
 		sweeper := a.sweeper(f)
 		if *interval == 0 {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/bolt-local/bolt-local/cmd/bolt-local-agent/internal/metrics"
 	"github.com/bolt-local/bolt-local/cmd/bolt-local-agent/internal/sweep"
+	"github.com/bolt-local/bolt-local/cmd/internal/command"
 	"github.com/bolt-local/bolt-local/cmd/internal/nodestatus"
 	"github.com/bolt-local/bolt-local/cmd/internal/wording"
 	"github.com/bolt-local/bolt-local/ipam"
@@ -62,7 +63,7 @@ works without the agent.`,
 			return err
 		}
 		if *interval <= 0 {
-			return usageError{errors.New("--interval is not above 0")}
+			return command.UsageError(errors.New("--interval is not above 0"))
 		}
 		return a.serve(ctx, *listen, *interval, fill, gc)
 	})

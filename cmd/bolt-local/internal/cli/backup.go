@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/bolt-local/bolt-local/cmd/internal/command"
 	"github.com/bolt-local/bolt-local/cmd/internal/wording"
 )
 
@@ -55,7 +56,7 @@ func (a *app) backup(file string) error {
 
 func (a *app) backupToStdout() error {
 	if a.out.terminal() {
-		return usageError{errors.New("the backup is not for a terminal: name a file, or send it into one or through a pipe")}
+		return command.UsageError(errors.New("the backup is not for a terminal: name a file, or send it into one or through a pipe"))
 	}
 	c, err := a.copyCheckpoint("")
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bolt-local/bolt-local/cmd/internal/command"
 	"github.com/bolt-local/bolt-local/store"
 )
 
@@ -54,13 +55,13 @@ func TestABackupTakesTheRightPlace(t *testing.T) {
 				t.Errorf("the data directory has %d names, and had %d", len(after), len(before))
 			}
 			if c.fail != "" {
-				if status != exitFailed || stdout != "" || !strings.Contains(stderr, c.fail) {
+				if status != command.Failed || stdout != "" || !strings.Contains(stderr, c.fail) {
 					t.Errorf("exit status %d, stdout %s, stderr %s; want %q", status, stdout, stderr, c.fail)
 				}
 				return
 			}
 			info, err := os.Stat(c.file)
-			if err != nil || info.Mode() != 0o600 || status != exitOK || !strings.HasPrefix(stdout, "Copied 1 network with 1 allocation, ") {
+			if err != nil || info.Mode() != 0o600 || status != command.OK || !strings.HasPrefix(stdout, "Copied 1 network with 1 allocation, ") {
 				t.Errorf("exit status %d, %v, %v, stdout %s, stderr %s", status, info, err, stdout, stderr)
 			}
 		})
@@ -76,7 +77,7 @@ func TestStdoutGetsWhatAFileGets(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "b.db")
 	status, _, _ := run("backup", file, "--data-dir", dir)
 	got, err := os.ReadFile(file)
-	if err != nil || status != exitOK || !bytes.Equal(got, []byte(stdout)) {
+	if err != nil || status != command.OK || !bytes.Equal(got, []byte(stdout)) {
 		t.Errorf("exit status %d, %v, %d bytes in the file, %d on stdout", status, err, len(got), len(stdout))
 	}
 	if !strings.HasPrefix(stderr, "bolt-local: Copied 1 network with 1 allocation, ") || strings.Count(stderr, "\n") != 1 {

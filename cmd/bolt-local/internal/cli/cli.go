@@ -6,27 +6,18 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/bolt-local/bolt-local/cmd/internal/wording"
+	"github.com/bolt-local/bolt-local/cmd/internal/command"
 	"github.com/bolt-local/bolt-local/ipam"
 	"github.com/bolt-local/bolt-local/ipam/netns"
 	"github.com/bolt-local/bolt-local/migrate"
 	"github.com/bolt-local/bolt-local/store"
 )
 
-// Exit statuses of Main.
-const (
-	exitOK     = 0
-	exitFailed = 1
-	exitUsage  = 2
-)
-
-// Main carries out one command and returns the exit status: 0 when it did what
-// was asked, 1 when it failed, 2 when it was not understood.
+// Main carries out one command and returns the exit status, see package command.
 func Main(version string, args []string, stdout, stderr io.Writer) int {
 	a := &app{
 		version: version,
@@ -40,7 +31,8 @@ func Main(version string, args []string, stdout, stderr io.Writer) int {
 	root.SetIn(os.Stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	return a.exit(root.ExecuteC())
+	cmd, err := root.ExecuteC()
+	return command.Status(cmd, err, stderr, a.warn)
 }
 
 // app is what the commands share.
@@ -72,16 +64,7 @@ CNI_COMMAND set; without, it shows and mends what the plugin has stored.`,
 	return root
 }
 
-// failure is an error of a command that was understood. All other errors are
-// about how it was called.
-type failure struct{ error }
-
-func (f failure) Unwrap() error { return f.error }
-
-// usageError is one that a command finds by itself.
-type usageError struct{ error }
-
-// command gives cmd what all commands have. run's errors are failures.
+// command gives cmd what all commands have.
 func (a *app) command(cmd *cobra.Command, run func(*cobra.Command) error) *cobra.Command {
 	cmd.Args = func(_ *cobra.Command, args []string) error {
 		if len(args) > 0 {
@@ -89,21 +72,15 @@ func (a *app) command(cmd *cobra.Command, run func(*cobra.Command) error) *cobra
 		}
 		return nil
 	}
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+	command.Runs(cmd, func(cmd *cobra.Command) error {
 		if a.dataDir == "" {
-			return errors.New("--data-dir is empty")
+			return command.UsageError(errors.New("--data-dir is empty"))
 		}
-		err := a.absolute()
-		if err == nil {
-			err = run(cmd)
-		}
-		if err == nil || errors.As(err, &usageError{}) {
+		if err := a.absolute(); err != nil {
 			return err
 		}
-		return failure{err}
-	}
-	cmd.ValidArgsFunction = cobra.NoFileCompletions
-	cmd.DisableFlagsInUseLine = true
+		return run(cmd)
+	})
 	return cmd
 }
 
@@ -142,19 +119,6 @@ func (a *app) fileCommand(cmd *cobra.Command, run func(cmd *cobra.Command, file 
 		return nil, cobra.ShellCompDirectiveDefault
 	}
 	return cmd
-}
-
-func (a *app) exit(cmd *cobra.Command, err error) int {
-	if err == nil {
-		return exitOK
-	}
-	if errors.As(err, &failure{}) {
-		a.warn(wording.OneLine(err.Error()))
-		return exitFailed
-	}
-	a.warn(strings.TrimSpace(err.Error()))
-	fmt.Fprintf(a.stderr, "Run '%s --help' for usage.\n", cmd.CommandPath())
-	return exitUsage
 }
 
 // warn prints a line for the operator beside the output.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/bolt-local/bolt-local/cmd/internal/command"
 	"github.com/bolt-local/bolt-local/cmd/internal/nodestatus"
 	"github.com/bolt-local/bolt-local/cmd/internal/wording"
 	"github.com/bolt-local/bolt-local/ipam"
@@ -64,7 +65,7 @@ func (a *app) gc(cmd *cobra.Command, f gcFlags) error {
 		return fmt.Errorf("nothing was freed: %w", err)
 	}
 	if f.given && f.network == "" && len(snap.Networks) > 1 {
-		return usageError{fmt.Errorf("a list of valid attachments is that of one network: say which with --network (%s)", networkNames(snap.Networks))}
+		return command.UsageError(fmt.Errorf("a list of valid attachments is that of one network: say which with --network (%s)", networkNames(snap.Networks)))
 	}
 	total := 0
 	for _, n := range snap.Networks {

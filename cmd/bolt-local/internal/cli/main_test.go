@@ -11,6 +11,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
+	"github.com/bolt-local/bolt-local/cmd/internal/command"
 	"github.com/bolt-local/bolt-local/store"
 	"github.com/bolt-local/bolt-local/store/record"
 )
@@ -81,7 +82,7 @@ func TestCheckpointOfANewerSchemaIsShownAndLeftAlone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			status, stdout, stderr := run(append(c.args, "--data-dir", dir)...)
-			if status != exitFailed || !strings.Contains(stderr, "install version v9.0.0") {
+			if status != command.Failed || !strings.Contains(stderr, "install version v9.0.0") {
 				t.Errorf("exit status = %d, stderr: %s", status, stderr)
 			}
 			if !strings.Contains(stdout, c.stdout) || (c.stdout == "" && stdout != "") {
@@ -111,7 +112,7 @@ func TestOneBadRecordDoesNotHideTheOthers(t *testing.T) {
 	}
 	overwrite(t, checkpoint, "10.1.0.2", "10.1.0.3")
 	status, stdout, stderr := run("dump", "--data-dir", dir, "--output", "json")
-	if status != exitFailed || !strings.Contains(stderr, "10.1.0.2") || !strings.Contains(stderr, "and 1 other record of this network") || strings.Count(stderr, "\n") != 1 {
+	if status != command.Failed || !strings.Contains(stderr, "10.1.0.2") || !strings.Contains(stderr, "and 1 other record of this network") || strings.Count(stderr, "\n") != 1 {
 		t.Errorf("exit status = %d, stderr: %s", status, stderr)
 	}
 	if !strings.Contains(stdout, "10.1.0.1") || strings.Contains(stdout, "10.1.0.2") || !strings.Contains(stdout, "10.1.0.4") {
@@ -156,24 +157,24 @@ func TestErrorsArePrintedOnceAndAlone(t *testing.T) {
 		{"backup", "-"}, {"backup", filepath.Join(t.TempDir(), "b.db")},
 	} {
 		status, _, stderr := run(append(args, "--data-dir", dir)...)
-		if status != exitFailed || strings.Count(stderr, "bolt-local: ") != 1 || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, "bolt-local repair") {
+		if status != command.Failed || strings.Count(stderr, "bolt-local: ") != 1 || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, "bolt-local repair") {
 			t.Errorf("%s: exit status %d, stderr:\n%s", strings.Join(args, " "), status, stderr)
 		}
 	}
 }
 
 func TestHelpFitsATerminal(t *testing.T) {
-	for _, command := range []string{
+	for _, words := range []string{
 		"", "dump", "status", "migrate", "migrate status", "migrate advance", "migrate rollback", "migrate verify",
 		"gc", "release", "backup", "restore", "repair", "version",
 	} {
-		status, stdout, _ := run(strings.Fields(command + " --help")...)
-		if status != exitOK || !strings.Contains(stdout, "bolt-local "+command) {
-			t.Errorf("%s: exit status %d:\n%s", command, status, stdout)
+		status, stdout, _ := run(strings.Fields(words + " --help")...)
+		if status != command.OK || !strings.Contains(stdout, "bolt-local "+words) {
+			t.Errorf("%s: exit status %d:\n%s", words, status, stdout)
 		}
 		for line := range strings.Lines(stdout) {
 			if len(line) > 81 {
-				t.Errorf("%s: %d columns: %s", command, len(line)-1, line)
+				t.Errorf("%s: %d columns: %s", words, len(line)-1, line)
 			}
 		}
 	}
@@ -191,7 +192,7 @@ func TestReleaseTakesOneOfTwoHoldersOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	status, stdout, stderr := run("release", "--data-dir", dir, "--network", "podnet", "--container-id", "a")
-	if want := "network podnet: freed 10.1.0.2 of container a, ifname eth0: released by hand\n"; status != exitOK || stdout != want {
+	if want := "network podnet: freed 10.1.0.2 of container a, ifname eth0: released by hand\n"; status != command.OK || stdout != want {
 		t.Errorf("exit status = %d, stdout: %sstderr: %s", status, stdout, stderr)
 	}
 	_, stdout, _ = run("dump", "--data-dir", dir, "--output", "json")

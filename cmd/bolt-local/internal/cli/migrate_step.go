@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/bolt-local/bolt-local/cmd/internal/command"
 	"github.com/bolt-local/bolt-local/migrate/engine"
 )
 
@@ -68,7 +69,7 @@ change the configuration. Once that is done, or the type is host-local's again,
 // step takes one step with take, and asks that it led where next does.
 func (a *app) step(network string, next func(engine.Phase) engine.Phase, take func() (engine.Step, error)) error {
 	if network == "" {
-		return usageError{errors.New("say which --network")}
+		return command.UsageError(errors.New("say which --network"))
 	}
 	step, err := take()
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/bolt-local/bolt-local/cmd/internal/command"
 	"github.com/bolt-local/bolt-local/cmd/internal/nodestatus"
 	"github.com/bolt-local/bolt-local/cmd/internal/nodestatus/nodestatustest"
 	"github.com/bolt-local/bolt-local/migrate/engine"
@@ -83,11 +84,11 @@ func TestAPhaseOfANewerVersionIsShownAndTold(t *testing.T) {
 	if !strings.Contains(stdout, `"name":"podnet","phase":"frozen","allocations":[{"ip":"10.1.0.2"`) {
 		t.Errorf("got %s", stdout)
 	}
-	if status != exitFailed || !strings.Contains(stderr, `network podnet: the migration is in a state that this version does not know: "frozen"`) {
+	if status != command.Failed || !strings.Contains(stderr, `network podnet: the migration is in a state that this version does not know: "frozen"`) {
 		t.Errorf("exit status %d, stderr: %s", status, stderr)
 	}
 	status, stdout, _ = run("migrate", "verify", "--data-dir", dir)
-	if status != exitFailed || stdout != "" {
+	if status != command.Failed || stdout != "" {
 		t.Errorf("verify: exit status %d, stdout: %s", status, stdout)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/bolt-local/bolt-local/cmd/internal/command"
 	"github.com/bolt-local/bolt-local/cmd/internal/wording"
 	"github.com/bolt-local/bolt-local/ipam"
 	"github.com/bolt-local/bolt-local/store/record"
@@ -46,7 +47,7 @@ namespace, from where it cannot be told whether it is alive.`,
 	return a.command(cmd, func(*cobra.Command) error {
 		t.network = *network
 		if err := t.parse(ip); err != nil {
-			return usageError{err}
+			return command.UsageError(err)
 		}
 		return a.release(t)
 	})

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/bolt-local/bolt-local/cmd/internal/command"
 )
 
 func TestABackupOfANewerSchemaIsRefused(t *testing.T) {
@@ -20,7 +22,7 @@ func TestABackupOfANewerSchemaIsRefused(t *testing.T) {
 	for _, dataDir := range []string{dir, filepath.Join(t.TempDir(), "empty")} {
 		for _, more := range [][]string{nil, {"--dry-run"}, {"--accept"}} {
 			status, stdout, stderr := run(append([]string{"restore", backup, "--data-dir", dataDir}, more...)...)
-			if status != exitFailed || stdout != "" || !strings.Contains(stderr, backup) || !strings.Contains(stderr, "install version v9.0.0") {
+			if status != command.Failed || stdout != "" || !strings.Contains(stderr, backup) || !strings.Contains(stderr, "install version v9.0.0") {
 				t.Errorf("%s %v: exit status %d, stdout %s, stderr %s", dataDir, more, status, stdout, stderr)
 			}
 		}
@@ -45,7 +47,7 @@ func TestWhatComesFromStdinIsNotLeftBehind(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if status, _, _ := run("restore", "-", "--data-dir", t.TempDir()); status != exitFailed {
+	if status, _, _ := run("restore", "-", "--data-dir", t.TempDir()); status != command.Failed {
 		t.Errorf("exit status %d for what is no backup", status)
 	}
 	if left, _ := os.ReadDir(os.Getenv("TMPDIR")); len(left) > 0 {
