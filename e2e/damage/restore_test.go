@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -24,7 +25,7 @@ func (m *image) restore() (bool, error) {
 		return false, err
 	}
 	for _, e := range entries {
-		if name := e.Name(); strings.HasPrefix(name, "checkpoint.db.") || strings.HasPrefix(name, ".") || name == "undo" {
+		if name := e.Name(); e.Type().IsRegular() && !slices.Contains(parts, name) {
 			if err := os.Remove(m.file(name)); err != nil {
 				return false, err
 			}
