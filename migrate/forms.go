@@ -94,7 +94,7 @@ func (s State) admitFirst(network string, accepted bool) error {
 		return s.admit(network, form.Contents{Exists: true}, accepted)
 	}
 	c, err := dir.Look()
-	if err != nil {
+	if err != nil || s.madeMeanwhile() {
 		return nil // it is told with the lock held
 	}
 	if err := s.engine(network).NotAnothers(c); err != nil {

@@ -62,11 +62,17 @@ func (s State) gone(call engine.Call) error {
 		return nil
 	}
 	c, err := hostlocal.At(call.OldPath).Look()
-	if err != nil || c.Shut == nil || c.Shut.DataDir != s.Store.Dir() || c.Shut.BootID != s.Store.BootID() || s.Store.Lost() != nil {
+	told := err == nil && c.Shut != nil && c.Shut.DataDir == s.Store.Dir() && c.Shut.BootID == s.Store.BootID()
+	if !told || s.madeMeanwhile() || s.Store.Lost() != nil {
 		return nil
 	}
 	return s.lostBy(call.OldPath)
 }
+
+// madeMeanwhile is asked, without the lock, once a tombstone was seen of a
+// checkpoint that was not there before: it may be of another first call, which
+// has made the checkpoint before the tombstone.
+func (s State) madeMeanwhile() bool { return s.Store.Exists() }
 
 // lostBy tells what a tombstone says of a checkpoint that is gone.
 func (s State) lostBy(path string) error {

@@ -49,7 +49,7 @@ func (s State) Lost() error {
 		return cniError(err)
 	}
 	for path, n := range s.notices() {
-		if n.BootID == s.Store.BootID() && n.BootID != "" {
+		if n.BootID == s.Store.BootID() && n.BootID != "" && !s.madeMeanwhile() {
 			return cniError(s.lostBy(path))
 		}
 	}

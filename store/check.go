@@ -57,7 +57,8 @@ func inspect(f *os.File, whole bool) (pages.Meta, error) {
 // another boot it may be missing: nothing in it would be alive.
 func (s *Store) lost(bootID string) error {
 	for _, boot := range s.bootsOnFile() {
-		if boot == bootID || bootID == "" || boot == "" {
+		// Without the lock somebody may make it meanwhile, before lock and journal.
+		if (boot == bootID || bootID == "" || boot == "") && !s.Exists() {
 			return fmt.Errorf("%w: %s is gone, but this boot has written to it", ErrDamaged, s.Path())
 		}
 	}
