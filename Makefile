@@ -34,7 +34,8 @@ unit-scripts:
 # runs here are processes, so the race detector is for unit alone.
 .PHONY: e2e
 e2e: tools-debian runtime-debian ## real plugins, real packets, many processes (network part needs root)
-	cd e2e && go run ./preflight && E2E_SEED=$(or $(E2E_SEED),1) go test -count=1 -timeout 30m ./...
+	cd e2e && go run ./preflight && bin=$$(mktemp -d) && trap 'rm -rf "$$bin"' EXIT INT TERM && go run ./binaries "$$bin" && \
+		E2E_BIN_DIR="$$bin" E2E_SEED=$(or $(E2E_SEED),1) go test -count=1 -timeout 30m ./...
 
 .PHONY: lint
 lint: ## gofmt, go vet and staticcheck, in both modules

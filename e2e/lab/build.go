@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -50,6 +52,9 @@ var packages = map[string]string{
 	PTP:                 "github.com/containernetworking/plugins/plugins/main/ptp",
 	Static:              "github.com/containernetworking/plugins/plugins/ipam/static",
 }
+
+// Programs are the names of all binaries.
+func Programs() []string { return slices.Sorted(maps.Keys(packages)) }
 
 // Build builds the named binaries into dir. It has to run within this module,
 // as tests and `go run` do.

@@ -16,8 +16,8 @@ var built = struct {
 	names map[string]error // the outcome of each build
 }{names: map[string]error{}}
 
-// binDirVariable is an environment variable: the directory of the test process
-// that started this one, with all binaries that are needed.
+// binDirVariable is an environment variable: a directory with all binaries that
+// are needed, of make or of the test process that started this one.
 const binDirVariable = "E2E_BIN_DIR"
 
 // Binary builds the named binary, once per test process, and returns its
