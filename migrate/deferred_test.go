@@ -88,6 +88,23 @@ func TestADelThatWaitsIsVoidByAFileThatCameLater(t *testing.T) {
 	}
 }
 
+// What the call itself writes into a directory that was wiped is nobody's who came
+// later.
+func TestADelThatWaitsIsCarriedOutInADirectoryThatIsMadeAnew(t *testing.T) {
+	n, held := twoNetworks(t, engine.Switch)
+	n.ended("a")
+	n.waits("podnet", "a", "eth0")
+	n.tick()
+	if err := os.RemoveAll(n.file("podnet")); err != nil {
+		t.Fatal(err)
+	}
+	n.mustAdd("podnet", "switch", "b") // writes the file of a, too, before the DEL is carried out
+	maps.DeleteFunc(held, func(_ netip.Addr, id string) bool { return id == "a" })
+	if got, _ := n.held("podnet"); !maps.Equal(got, held) || n.state(nil).Store.CountDeferred() != 0 {
+		t.Errorf("podnet has %v, want %v; %d wait", got, held, n.state(nil).Store.CountDeferred())
+	}
+}
+
 // tick waits until a file that changes has another change time than all before:
 // the kernel's clock for them goes in steps of some milliseconds.
 func (n *ailing) tick() {
