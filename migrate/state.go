@@ -69,12 +69,13 @@ func (s State) Ready(network string, fn func(ipam.Reader) error) error {
 	return cniError(err)
 }
 
-// writable asks the kernel alone.
+// writable asks the kernel alone. Meanwhile a tombstone may take the place of the
+// directory.
 func (s State) writable(oldPath string) error {
 	if oldPath == "" || !isDir(oldPath) {
 		return nil
 	}
-	if err := unix.Access(oldPath, unix.W_OK|unix.X_OK); err != nil {
+	if err := unix.Access(oldPath, unix.W_OK|unix.X_OK); err != nil && isDir(oldPath) {
 		return fmt.Errorf("host-local's directory %s: %w", oldPath, err)
 	}
 	return nil
