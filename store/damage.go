@@ -42,8 +42,8 @@ type Damage struct {
 	Searched bool `json:"searched,omitempty"`
 }
 
-// unsearched: what other networks had was not looked for yet.
-func (d Damage) unsearched() bool {
+// Unsearched: what other networks had was not looked for yet.
+func (d Damage) Unsearched() bool {
 	return d.From == SourceOldForm && !d.Searched
 }
 
@@ -91,7 +91,7 @@ func (c *content) searched() error {
 		if err != nil {
 			return err
 		}
-		if d.unsearched() {
+		if d.Unsearched() {
 			d.Searched = true
 			doc, err := json.Marshal(d)
 			if err != nil {

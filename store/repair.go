@@ -169,7 +169,7 @@ func (s *Store) leftToRepair(bootID string, deadline time.Time) (left Report, un
 			}
 			left.Problem = fmt.Errorf("%w: %s", ErrLost, l.Reason)
 		}
-		unsearched = slices.ContainsFunc(t.Damages(), Damage.unsearched)
+		unsearched = slices.ContainsFunc(t.Damages(), Damage.Unsearched)
 		return nil
 	})
 	return left, unsearched, err

@@ -150,7 +150,7 @@ func (s *Store) keptFiles(c *content) ([]source, error) {
 	notes := c.at(bucketMeta, bucketDamage).eachValue()
 	for _, key := range slices.Sorted(maps.Keys(notes)) {
 		d, err := parseDamage(key, notes[key])
-		if err != nil || !d.unsearched() {
+		if err != nil || !d.Unsearched() {
 			continue
 		}
 		if d.Journal != "" {

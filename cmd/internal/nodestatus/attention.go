@@ -54,8 +54,9 @@ type Notice struct {
 
 // finder collects what needs attention.
 type finder struct {
-	dataDir string
-	notices []Notice
+	dataDir  string
+	notices  []Notice
+	searched bool // repair has taken over all that former damage has left
 }
 
 // sorted returns what was found, the most urgent first.

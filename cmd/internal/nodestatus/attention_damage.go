@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/bolt-local/bolt-local/cmd/internal/wording"
 	"github.com/bolt-local/bolt-local/store"
@@ -29,6 +30,7 @@ func (f *finder) problem(snap Snapshot) {
 
 // damage reports what came of former damage.
 func (f *finder) damage(snap Snapshot) {
+	f.searched = len(snap.Damages) > 0 && !slices.ContainsFunc(snap.Damages, store.Damage.Unsearched)
 	f.lost("", snap.Lost)
 	for _, d := range FormerDamages(snap.Damages, f.dataDir) {
 		f.add(Notice{Kind: KindHealed, Text: d.String() + ".", Command: wording.Command(f.dataDir, "repair", "--acknowledge")})
@@ -51,7 +53,8 @@ func (f *finder) deferred(n int) {
 }
 
 // lost reports that ADD is refused in a network, or for "" in all that are not
-// stored. why is "" where it is not.
+// stored. why is "" where it is not. Once repair has searched all there is, the
+// next thing is to compare.
 func (f *finder) lost(network, why string) {
 	if why == "" {
 		return
@@ -60,6 +63,10 @@ func (f *finder) lost(network, why string) {
 	if network != "" {
 		where = "ADD is refused"
 	}
-	f.add(Notice{Kind: KindLost, Network: network, Command: wording.Command(f.dataDir, "repair"), Text: fmt.Sprintf(
+	next := "repair"
+	if f.searched {
+		next = "dump"
+	}
+	f.add(Notice{Kind: KindLost, Network: network, Command: wording.Command(f.dataDir, next), Text: fmt.Sprintf(
 		"%s until the next boot: %s. If `bolt-local dump` has every pod of the node, `bolt-local repair --accept` lets it go on at once.", where, why)})
 }

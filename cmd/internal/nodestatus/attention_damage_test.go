@@ -83,10 +83,15 @@ func TestWhatWasLostAndWhatWaitsIsTold(t *testing.T) {
 	for _, snap := range []nodestatus.Snapshot{
 		{Networks: []nodestatus.Network{{Name: "podnet", Lost: "a page is gone"}, {Name: "young"}}},
 		{Lost: "a page is gone", Deferred: 1},
+		{Lost: "all was searched", Damages: []store.Damage{{From: store.SourceRepair, Searched: true}}},
+		{Lost: "more may be found", Damages: []store.Damage{{From: store.SourceRepair, Searched: true}, {From: store.SourceOldForm}}},
 		{Deferred: 3},
 	} {
 		snap.Path = "/d/checkpoint.db"
 		for _, n := range attention(snap) {
+			if n.Kind == nodestatus.KindHealed {
+				continue
+			}
 			text, _, _ := strings.Cut(n.Text, ".")
 			got += fmt.Sprintf("%s %q: %s [%s]\n", n.Kind, n.Network, text, n.Command)
 		}
@@ -95,6 +100,8 @@ func TestWhatWasLostAndWhatWaitsIsTold(t *testing.T) {
 lost "podnet": ADD is refused until the next boot: a page is gone [bolt-local repair --data-dir /d]
 lost "": In every network that is not stored, ADD is refused until the next boot: a page is gone [bolt-local repair --data-dir /d]
 deferred-del "": 1 DEL waits in /d/deferred: once the checkpoint can be written and nothing is missing in its network, the next ADD, DEL or GC there carries it out and frees its addresses []
+lost "": In every network that is not stored, ADD is refused until the next boot: all was searched [bolt-local dump --data-dir /d]
+lost "": In every network that is not stored, ADD is refused until the next boot: more may be found [bolt-local repair --data-dir /d]
 deferred-del "": 3 DELs wait in /d/deferred: once the checkpoint can be written and nothing is missing in their networks, the next ADD, DEL or GC there carries them out and frees their addresses []
 `[1:], got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
