@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/containernetworking/cni/pkg/types"
-
 	"github.com/bolt-local/bolt-local/e2e/lab"
 )
 
@@ -51,10 +49,7 @@ func check(id string) action {
 
 // gc lists the containers whose eth0 lives.
 func gc(alive ...string) action {
-	valid := []types.GCAttachment{} // empty, not null
-	for _, id := range alive {
-		valid = append(valid, types.GCAttachment{ContainerID: id, IfName: "eth0"})
-	}
+	valid := lab.Valid(alive...)
 	return action{step: step{verb: "GC", request: request{valid: valid}}, want: ok}
 }
 

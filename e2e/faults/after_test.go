@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/bolt-local/bolt-local/e2e/trace"
+
+	"github.com/bolt-local/bolt-local/e2e/testenv"
 )
 
 // aftermath is what follows a call in which something has failed.
@@ -50,7 +52,7 @@ func (a aftermath) after(t *testing.T) held {
 	}
 	pods := a.before.without(a.frees...)
 	if a.verb == "ADD" {
-		pods.note(t, a.id, address(t, reply(a.outcome)))
+		pods.note(t, a.id, testenv.Address(t, reply(a.outcome)))
 	}
 	return pods
 }
@@ -128,7 +130,7 @@ func (a aftermath) callAgain(t *testing.T, pods held) {
 		answer := a.plugin(a.network).run(t, a.verb, a.id)
 		if a.verb == "ADD" {
 			pods = pods.without() // a copy
-			pods.note(t, a.id, address(t, answer))
+			pods.note(t, a.id, testenv.Address(t, answer))
 		}
 	case a.failed && !a.saysTaken() && !a.doneByAnother(t):
 		if o := run(t, a.process(a.network), nil); o.ExitCode != 0 {

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/bolt-local/bolt-local/e2e/lab"
+	"github.com/bolt-local/bolt-local/e2e/testenv"
 )
 
 // held maps container ids to the address that each holds.
@@ -20,7 +21,7 @@ type held map[string]netip.Addr
 // add attaches a container, and notes its address.
 func (h held) add(t *testing.T, p plugin, containerID string) {
 	t.Helper()
-	h.note(t, containerID, address(t, p.run(t, "ADD", containerID)))
+	h.note(t, containerID, testenv.Address(t, p.run(t, "ADD", containerID)))
 }
 
 // note notes an address. One that another container holds fails the test.

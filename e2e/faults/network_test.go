@@ -2,11 +2,8 @@ package faults
 
 import (
 	"encoding/json"
-	"net/netip"
 	"path/filepath"
 	"testing"
-
-	"github.com/containernetworking/cni/pkg/types"
 
 	"github.com/bolt-local/bolt-local/e2e/lab"
 	"github.com/bolt-local/bolt-local/e2e/testenv"
@@ -86,10 +83,7 @@ func (n network) configured(target string, more object) plugin {
 
 // sweeper is ours with the containers that live, for GC.
 func (n network) sweeper(target string, alive ...string) plugin {
-	valid := []types.GCAttachment{} // empty, not null
-	for _, id := range alive {
-		valid = append(valid, types.GCAttachment{ContainerID: id, IfName: "eth0"})
-	}
+	valid := lab.Valid(alive...)
 	return n.configured(target, object{"cni.dev/valid-attachments": valid})
 }
 
@@ -131,19 +125,4 @@ func (p plugin) run(t *testing.T, verb, containerID string) lab.Reply {
 		t.Errorf("%s: %s of %s: %v", filepath.Base(p.binary), verb, containerID, err)
 	}
 	return reply
-}
-
-// address is the only address of an ADD's answer, the zero one of a failure.
-func address(t *testing.T, reply lab.Reply) netip.Addr {
-	t.Helper()
-	result, err := reply.Result()
-	if err != nil {
-		return netip.Addr{}
-	}
-	if len(result.IPs) != 1 {
-		t.Errorf("the result has addresses %v, want one", result.IPs)
-		return netip.Addr{}
-	}
-	a, _ := netip.AddrFromSlice(result.IPs[0].Address.IP)
-	return a.Unmap()
 }

@@ -118,6 +118,15 @@ func (c Call) start(cmd *exec.Cmd) error {
 	return c.Node.Do(cmd.Start)
 }
 
+// Valid is the list of a GC: the eth0 of each container. It is never null.
+func Valid(containerIDs ...string) []types.GCAttachment {
+	valid := []types.GCAttachment{}
+	for _, id := range containerIDs {
+		valid = append(valid, types.GCAttachment{ContainerID: id, IfName: "eth0"})
+	}
+	return valid
+}
+
 // Failed reports whether the plugin says that the verb failed.
 func (r Reply) Failed() bool { return r.ExitCode != 0 }
 

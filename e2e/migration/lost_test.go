@@ -112,12 +112,8 @@ func TestChainedGCFreesInBothForms(t *testing.T) {
 			pods := n.beforeBoot(t, phase)
 			keep := maps.Clone(pods)
 			delete(keep, "web")
-			valid := []types.GCAttachment{}
-			for id := range keep {
-				valid = append(valid, types.GCAttachment{ContainerID: id, IfName: "eth0"})
-			}
 			p := n.ours(noTarget)
-			p.config = n.chained(valid)
+			p.config = n.chained(lab.Valid(keep.ids()...))
 			p.run(t, p.call("GC", ""))
 			n.expectIn(t, phase, keep)
 		})

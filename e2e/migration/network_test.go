@@ -181,10 +181,7 @@ func (p plugin) del(t *testing.T, containerID string) {
 // gc lists the containers that live, each with its eth0.
 func (n network) gc(t *testing.T, target string, alive ...string) {
 	t.Helper()
-	valid := []types.GCAttachment{} // empty, not null
-	for _, id := range alive {
-		valid = append(valid, types.GCAttachment{ContainerID: id, IfName: "eth0"})
-	}
+	valid := lab.Valid(alive...)
 	p := n.ours(target, object{"cni.dev/valid-attachments": valid})
 	p.run(t, p.call("GC", ""))
 }
@@ -203,16 +200,15 @@ func (p plugin) fails(t *testing.T, verb, containerID string) string {
 // address is the first address of an ADD's answer, the zero one of a failure.
 func address(t *testing.T, reply lab.Reply) netip.Addr {
 	t.Helper()
-	result, err := reply.Result()
-	if err != nil {
+	addrs := testenv.Addresses(t, reply)
+	switch {
+	case reply.Failed():
 		return netip.Addr{}
-	}
-	if len(result.IPs) == 0 {
+	case len(addrs) == 0:
 		t.Error("the result has no address")
 		return netip.Addr{}
 	}
-	a, _ := netip.AddrFromSlice(result.IPs[0].Address.IP)
-	return a.Unmap()
+	return addrs[0]
 }
 
 // openDir is a new directory that every user may enter, and write.

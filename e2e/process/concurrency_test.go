@@ -72,7 +72,7 @@ func TestAddsAndDelsAtOnceWithGCAndDump(t *testing.T) {
 			longest = max(longest, reply.Took)
 			retries += again
 			if verb == "ADD" {
-				answers[id] = address(t, reply)
+				answers[id] = testenv.Address(t, reply)
 			}
 		})
 	}

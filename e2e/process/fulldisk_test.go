@@ -72,7 +72,7 @@ func (n network) addUntilRefused(t *testing.T, prefix string) map[string]netip.A
 			t.Fatal(err)
 		}
 		if !reply.Failed() {
-			held[call.ContainerID] = address(t, reply)
+			held[call.ContainerID] = testenv.Address(t, reply)
 			continue
 		}
 		text := reply.Error().Error()

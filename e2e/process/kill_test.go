@@ -109,7 +109,7 @@ func (k *kills) note(t *testing.T, id string, reply lab.Reply) {
 			return
 		}
 	}
-	k.answers[id] = address(t, reply)
+	k.answers[id] = testenv.Address(t, reply)
 }
 
 // expectRepeated repeats every ADD: what is held is answered, the rest is

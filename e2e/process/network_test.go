@@ -62,10 +62,7 @@ func (n network) call(verb, containerID string) lab.Call {
 
 // gc is a GC that lists the containers that live.
 func (n network) gc(alive ...string) lab.Call {
-	valid := []types.GCAttachment{} // empty, not null
-	for _, id := range alive {
-		valid = append(valid, types.GCAttachment{ContainerID: id, IfName: "eth0"})
-	}
+	valid := lab.Valid(alive...)
 	return lab.Call{Verb: "GC", Config: n.config(object{"cni.dev/valid-attachments": valid})}
 }
 
@@ -110,22 +107,7 @@ func (n network) persist(t *testing.T, call lab.Call) (reply lab.Reply, before i
 // failed.
 func (n network) add(t *testing.T, containerID string) netip.Addr {
 	t.Helper()
-	return address(t, n.run(t, n.call("ADD", containerID)))
-}
-
-// address is the only address of an ADD's answer, the zero one of a failure.
-func address(t *testing.T, reply lab.Reply) netip.Addr {
-	t.Helper()
-	result, err := reply.Result()
-	if err != nil {
-		return netip.Addr{}
-	}
-	if len(result.IPs) != 1 {
-		t.Errorf("result has addresses %v, want one", result.IPs)
-		return netip.Addr{}
-	}
-	a, _ := netip.AddrFromSlice(result.IPs[0].Address.IP)
-	return a.Unmap()
+	return testenv.Address(t, n.run(t, n.call("ADD", containerID)))
 }
 
 // holdings maps each container of the network to the address that it holds.

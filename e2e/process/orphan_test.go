@@ -60,7 +60,7 @@ func TestAnADDThatLosesItsParentWhileItWaitsAllocatesNothing(t *testing.T) {
 
 			held := n.dump(t)
 			if !c.parentDies {
-				want := map[string]netip.Addr{"pod": address(t, lab.Reply{Stdout: answer})}
+				want := map[string]netip.Addr{"pod": testenv.Address(t, lab.Reply{Stdout: answer})}
 				if !maps.Equal(held, want) {
 					t.Errorf("dump shows %v, but the answer was %s", held, answer)
 				}

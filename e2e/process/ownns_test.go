@@ -50,7 +50,7 @@ func TestThePluginsOwnNamespaceIsRefusedByADDAndAcceptedByDEL(t *testing.T) {
 
 			overridden := own("ADD", "new")
 			overridden.AnyNetNS = true
-			n.expectHeld(t, map[string]netip.Addr{"new": address(t, n.run(t, overridden))})
+			n.expectHeld(t, map[string]netip.Addr{"new": testenv.Address(t, n.run(t, overridden))})
 			n.run(t, own("DEL", "new"))
 			n.expectHeld(t, nil)
 		})

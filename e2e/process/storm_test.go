@@ -97,7 +97,7 @@ func (a *attachment) step(t *testing.T, n network, within time.Duration) {
 		a.held, a.unsure = netip.Addr{}, false
 	default:
 		a.answers++
-		got := address(t, reply)
+		got := testenv.Address(t, reply)
 		if a.held.IsValid() && !a.unsure && got != a.held {
 			t.Errorf("%s held %s, and was answered %s", a.id, a.held, got)
 		}
