@@ -48,7 +48,7 @@ func (a aftermath) touched() []string {
 func (a aftermath) after(t *testing.T) held {
 	t.Helper()
 	if a.failed {
-		return a.before
+		return a.before.without() // a copy
 	}
 	pods := a.before.without(a.frees...)
 	if a.verb == "ADD" {
