@@ -16,9 +16,6 @@ func (u *update) step() error {
 	if u.call.By != 0 {
 		return u.stepByHand()
 	}
-	if u.closes {
-		u.beginShut()
-	}
 	if !u.call.Grants || u.born {
 		return nil
 	}

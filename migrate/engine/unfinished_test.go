@@ -138,6 +138,21 @@ func TestAFirstADDThatIsNotCommittedLeavesNothing(t *testing.T) {
 	})
 }
 
+// What fails before the verb must not leave a network half entered: without a
+// target nothing would take it on.
+func TestAFirstADDThatFailsBeforeItGivesAnything(t *testing.T) {
+	onPairs(t, func(t *testing.T, n *node) {
+		n.failDue = errCommit
+		if _, err := n.add("a"); !errors.Is(err, errCommit) {
+			t.Fatalf("ADD: %v", err)
+		}
+		n.failDue = nil
+		n.mustAdd("b")
+		n.wantPhase(engine.Contract)
+		n.wantHeld("the view", n.view().held(), map[string]string{"10.0.0.2": "b"})
+	})
+}
+
 func TestABlockedAddressIsNotHadAgainFromAnEarlierBoot(t *testing.T) {
 	onPairs(t, func(t *testing.T, n *node) {
 		n.target = engine.Switch

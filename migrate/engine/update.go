@@ -62,6 +62,9 @@ func (u *update) run(fn func(ipam.Tx) error) (verb, err error) {
 			return nil, err
 		}
 	}
+	if u.closes {
+		u.beginShut()
+	}
 	// From here on a failure is the call's, and takes back nothing of the above.
 	if verb = u.due(u.verb); verb != nil {
 		return verb, u.save()

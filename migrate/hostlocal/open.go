@@ -96,7 +96,10 @@ func (d *Dir) Open() error {
 	if err != nil {
 		return err
 	}
-	if info, err := os.Lstat(d.beside()); err != nil || !info.IsDir() {
+	switch info, err := os.Lstat(d.beside()); {
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("opening %s: %w", d.path, err)
+	case err != nil || !info.IsDir():
 		return fmt.Errorf("opening %s: no directory was prepared at %s", d.path, d.beside())
 	}
 	failpoint.Hit("hostlocal.before-open")
