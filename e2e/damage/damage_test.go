@@ -25,7 +25,7 @@ const (
 
 // In this process, so that thousands of trials take minutes.
 func TestADamagedNodeGoesOn(t *testing.T) {
-	try(t, small, trial{}, 110, 1<<30)
+	try(t, small, trial{}, 80, 1<<30)
 }
 
 // A sample of the same, each call a process with a bound for its memory and its

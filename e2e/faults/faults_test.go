@@ -18,7 +18,7 @@ const (
 )
 
 // few is how many faults of each call are tried in a usual run.
-const few = 4
+const few = 3
 
 func TestAnySystemCallMayFail(t *testing.T) {
 	seed := testenv.Seed(t)
