@@ -72,18 +72,23 @@ func (d Deferred) fileName() (name string, saysAll bool) {
 	return digestName + hex.EncodeToString(sum.Sum(nil)), false
 }
 
-// parseFileName is the reverse of fileName, for a name that says all.
+// parseFileName is the reverse of fileName, for a name that says all. One that
+// fileName would not give is none, though base64 reads more than one for the same.
 func parseFileName(name string) (Deferred, bool) {
-	text, sum, _ := strings.Cut(name, ".")
+	text, _, _ := strings.Cut(name, ".")
 	key, err := base64.RawURLEncoding.DecodeString(text)
-	if err != nil || sum != fmt.Sprintf("%08x", crc32c.Sum(key)) {
+	if err != nil {
 		return Deferred{}, false
 	}
 	parts := strings.Split(string(key), "\x00")
 	if len(parts) != 3 {
 		return Deferred{}, false
 	}
-	return Deferred{Network: parts[0], Attachment: record.Attachment{ContainerID: parts[1], IfName: parts[2]}}, true
+	d := Deferred{Network: parts[0], Attachment: record.Attachment{ContainerID: parts[1], IfName: parts[2]}}
+	if same, _ := d.fileName(); same != name {
+		return Deferred{}, false
+	}
+	return d, true
 }
 
 // Defer leaves d for a call that can write. It needs no lock.

@@ -132,7 +132,7 @@ func (a aftermath) callAgain(t *testing.T, pods held) {
 			pods = pods.without() // a copy
 			pods.note(t, a.id, testenv.Address(t, answer))
 		}
-	case a.failed && !a.saysTaken() && !a.doneByAnother(t):
+	case a.failed && !a.wasTaken(t) && !a.doneByAnother(t):
 		if o := run(t, a.process(a.network), nil); o.ExitCode != 0 {
 			t.Errorf("%v again: %s", a.command(a.network), said(o))
 		}
@@ -145,11 +145,15 @@ func (a aftermath) callAgain(t *testing.T, pods held) {
 	a.expectEnd(t, pods)
 }
 
-// saysTaken: a step that cannot be called durable is one, and so may be one that
-// could not be taken back. To take it again would be another one.
-func (a aftermath) saysTaken() bool {
-	return bytes.Contains(a.outcome.Stderr, []byte("was taken")) ||
-		a.cannotBeTakenBack() && bytes.Contains(a.outcome.Stderr, []byte("may be seen by the next"))
+// wasTaken: a step that cannot be called durable is one, and so is one that could
+// not be taken back. To take it again would be another one.
+func (a aftermath) wasTaken(t *testing.T) bool {
+	t.Helper()
+	if a.fault.lasting != nil && bytes.Contains(a.outcome.Stderr, []byte("may be seen by the next")) {
+		_, phase := a.dump(t)
+		return phase == a.faulty.phase
+	}
+	return bytes.Contains(a.outcome.Stderr, []byte("was taken"))
 }
 
 // doneByAnother: a step that was begun is ended by the next call.
