@@ -37,7 +37,7 @@ Needs attention
     ADD is refused until the next boot: nothing that was left had everything. If
       'bolt-local dump' has every pod of the node, 'bolt-local repair --accept'
       lets it go on at once.
-    $ bolt-local repair
+    $ bolt-local dump
   network storage: exhausted
     Range set 10.1.0.1-10.1.0.2,192.168.7.10-192.168.7.10 is exhausted, 3 of 3
       held: no pod of this network can start.
