@@ -56,7 +56,7 @@ func try(t *testing.T, s size, like trial, few, many int) {
 	if os.Getenv(everythingVariable) != "" {
 		few = many
 	}
-	trials = sample(trials, few, r)
+	trials = testenv.Part(t, sample(trials, few, r))
 	if one := os.Getenv(trialVariable); one != "" {
 		trials = make([]trial, 1)
 		if err := json.Unmarshal([]byte(one), &trials[0]); err != nil {

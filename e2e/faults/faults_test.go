@@ -67,7 +67,7 @@ func (f faulty) tryMany(t *testing.T, seed, stream uint64, c *counts) {
 	random := testenv.Rand(seed, stream)
 	random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	tried, happened := 0, 0
-	for _, x := range all[:min(howMany(t, len(all)), len(all))] {
+	for _, x := range testenv.Part(t, all[:min(howMany(t, len(all)), len(all))]) {
 		w := way(random.IntN(int(ways)))
 		t.Run(x.String()+", then "+w.String(), func(t *testing.T) {
 			tried++
