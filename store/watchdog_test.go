@@ -78,6 +78,21 @@ func TestACallThatMakesProgressIsNotGivenUp(t *testing.T) {
 	}
 }
 
+// A small file was looked at page by page: whoever is slow on it is not stuck.
+func TestNobodyWatchesAFileThatWasLookedAt(t *testing.T) {
+	n := newNode(t)
+	n.add("10.0.0.2", "a")
+	told := n.stuck()
+	err := n.update(opAdd, func(*Network) error {
+		for end := time.Now().Add(10 * n.longestStep); time.Now().Before(end); {
+		}
+		return errTest
+	})
+	if !errors.Is(err, errTest) || told.Load() != nil || n.suspected() {
+		t.Errorf("error %v, told %v", err, told.Load())
+	}
+}
+
 // In a long-lived process others work while a transaction waits, for a lock or
 // for the disk.
 func TestWhatOthersDoMeanwhileIsNotCounted(t *testing.T) {

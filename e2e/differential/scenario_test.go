@@ -49,8 +49,7 @@ func check(id string) action {
 
 // gc lists the containers whose eth0 lives.
 func gc(alive ...string) action {
-	valid := lab.Valid(alive...)
-	return action{step: step{verb: "GC", request: request{valid: valid}}, want: ok}
+	return action{step: step{verb: "GC", request: request{valid: lab.Valid(alive...)}}, want: ok}
 }
 
 // on makes it a call for another interface.

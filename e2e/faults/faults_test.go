@@ -66,12 +66,19 @@ func (f faulty) tryMany(t *testing.T, seed, stream uint64, c *counts) {
 	}
 	random := testenv.Rand(seed, stream)
 	random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	type trial struct {
+		fault
+		then way
+	}
+	var trials []trial // the same whichever part of them is asked for
+	for _, x := range all[:min(howMany(t, len(all)), len(all))] {
+		trials = append(trials, trial{x, way(random.IntN(int(ways)))})
+	}
 	tried, happened := 0, 0
-	for _, x := range testenv.Part(t, all[:min(howMany(t, len(all)), len(all))]) {
-		w := way(random.IntN(int(ways)))
-		t.Run(x.String()+", then "+w.String(), func(t *testing.T) {
+	for _, x := range testenv.Part(t, trials) {
+		t.Run(x.String()+", then "+x.then.String(), func(t *testing.T) {
 			tried++
-			if f.try(t, x, w) {
+			if f.try(t, x.fault, x.then) {
 				happened++
 			}
 		})

@@ -83,8 +83,7 @@ func (n network) configured(target string, more object) plugin {
 
 // sweeper is ours with the containers that live, for GC.
 func (n network) sweeper(target string, alive ...string) plugin {
-	valid := lab.Valid(alive...)
-	return n.configured(target, object{"cni.dev/valid-attachments": valid})
+	return n.configured(target, object{"cni.dev/valid-attachments": lab.Valid(alive...)})
 }
 
 func (n network) configuration(ipamType string, ipam, more object) []byte {

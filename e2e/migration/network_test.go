@@ -181,8 +181,7 @@ func (p plugin) del(t *testing.T, containerID string) {
 // gc lists the containers that live, each with its eth0.
 func (n network) gc(t *testing.T, target string, alive ...string) {
 	t.Helper()
-	valid := lab.Valid(alive...)
-	p := n.ours(target, object{"cni.dev/valid-attachments": valid})
+	p := n.ours(target, object{"cni.dev/valid-attachments": lab.Valid(alive...)})
 	p.run(t, p.call("GC", ""))
 }
 
@@ -201,14 +200,13 @@ func (p plugin) fails(t *testing.T, verb, containerID string) string {
 func address(t *testing.T, reply lab.Reply) netip.Addr {
 	t.Helper()
 	addrs := testenv.Addresses(t, reply)
-	switch {
-	case reply.Failed():
-		return netip.Addr{}
-	case len(addrs) == 0:
-		t.Error("the result has no address")
-		return netip.Addr{}
+	if len(addrs) > 0 {
+		return addrs[0]
 	}
-	return addrs[0]
+	if !reply.Failed() {
+		t.Error("the result has no address")
+	}
+	return netip.Addr{}
 }
 
 // openDir is a new directory that every user may enter, and write.

@@ -62,8 +62,7 @@ func (n network) call(verb, containerID string) lab.Call {
 
 // gc is a GC that lists the containers that live.
 func (n network) gc(alive ...string) lab.Call {
-	valid := lab.Valid(alive...)
-	return lab.Call{Verb: "GC", Config: n.config(object{"cni.dev/valid-attachments": valid})}
+	return lab.Call{Verb: "GC", Config: n.config(object{"cni.dev/valid-attachments": lab.Valid(alive...)})}
 }
 
 // run makes the call, and fails the test if the verb fails. It may be used

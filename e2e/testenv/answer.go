@@ -10,15 +10,14 @@ import (
 // Address is the only address of an ADD's answer, the zero one of a failure.
 func Address(tb testing.TB, reply lab.Reply) netip.Addr {
 	tb.Helper()
-	if reply.Failed() {
-		return netip.Addr{}
-	}
 	addrs := Addresses(tb, reply)
-	if len(addrs) != 1 {
-		tb.Errorf("the result has addresses %v, want one", addrs)
-		return netip.Addr{}
+	if len(addrs) == 1 {
+		return addrs[0]
 	}
-	return addrs[0]
+	if !reply.Failed() {
+		tb.Errorf("the result has addresses %v, want one", addrs)
+	}
+	return netip.Addr{}
 }
 
 // Addresses are those of an ADD's answer, none of a failure.

@@ -117,10 +117,27 @@ func (c Contents) After(changes []Change, marks []string) Contents {
 			c.Entries = append(c.Entries, e)
 		}
 	}
-	slices.SortFunc(c.Entries, func(a, b Entry) int { return a.Addr.Compare(b.Addr) })
+	c.Entries = Sorted(c.Entries)
 	// What is fixed has another name than the file that was written.
 	c.SetAside = slices.DeleteFunc(slices.Clone(aside), func(a Aside) bool { return touched[a.Addr] && !a.Fixed })
 	return c
+}
+
+// Sorted returns the entries of all lists by their addresses. They are big: to
+// sort them themselves would move and compare each many times.
+func Sorted(lists ...[]Entry) []Entry {
+	var order []*Entry
+	for _, list := range lists {
+		for i := range list {
+			order = append(order, &list[i])
+		}
+	}
+	slices.SortFunc(order, func(a, b *Entry) int { return a.Addr.Compare(b.Addr) })
+	all := make([]Entry, len(order))
+	for i, e := range order {
+		all[i] = *e
+	}
+	return all
 }
 
 func compareAddr(e Entry, addr netip.Addr) int { return e.Addr.Compare(addr) }

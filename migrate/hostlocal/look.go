@@ -62,7 +62,9 @@ func readAll(dir *os.File, names []string) (form.Contents, error) {
 	if err != nil {
 		return form.Contents{}, err
 	}
+	var entries [][]form.Entry
 	for _, s := range scans {
+		entries = append(entries, s.entries)
 		all.Bare = all.Bare && s.bare
 		all.SetAside = append(all.SetAside, s.setAside...)
 		lock = cmp.Or(lock, s.lock)
@@ -73,26 +75,9 @@ func readAll(dir *os.File, names []string) (form.Contents, error) {
 		}
 	}
 	all.Place = strconv.FormatUint(st.Ino, 10) + "/" + lock
-	all.Entries = sorted(scans)
+	all.Entries = form.Sorted(entries...)
 	slices.SortFunc(all.SetAside, compareAside)
 	return all, nil
-}
-
-// sorted are all entries by their addresses. They are big: sorting would move
-// and compare each of them many times.
-func sorted(scans []scan) []form.Entry {
-	var order []*form.Entry
-	for _, s := range scans {
-		for i := range s.entries {
-			order = append(order, &s.entries[i])
-		}
-	}
-	slices.SortFunc(order, func(a, b *form.Entry) int { return a.Addr.Compare(b.Addr) })
-	all := make([]form.Entry, len(order))
-	for i, e := range order {
-		all[i] = *e
-	}
-	return all
 }
 
 // readSome reads the named files of a directory.

@@ -39,10 +39,10 @@ type Found struct {
 // value means is the caller's to check.
 //
 // It returns how many pages it had to skip, or could read in part only, and if
-// there are none, to how many in use nothing led: then a page that looks whole is
-// another one than was meant. An error of visit ends it and is returned as it is. Data in which no page of
-// bbolt can be seen is an error that wraps ErrDamaged. For the rest Salvage is
-// as safe as Scan.
+// there are none, to how many in use nothing led: then a page that looks whole
+// is another one than was meant. An error of visit ends it and is returned as it
+// is. Data in which no page of bbolt can be seen is an error that wraps
+// ErrDamaged. For the rest Salvage is as safe as Scan.
 func Salvage(data []byte, visit func(Found) error) (skipped int, err error) {
 	metas, bad := goodMetas(data)
 	size := guessPageSize(data, metas)

@@ -55,8 +55,8 @@ type Notice struct {
 // finder collects what needs attention.
 type finder struct {
 	dataDir  string
+	searched bool // see [Snapshot.searched]
 	notices  []Notice
-	searched bool // repair has taken over all that former damage has left
 }
 
 // sorted returns what was found, the most urgent first.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 
 	"github.com/bolt-local/bolt-local/cmd/internal/wording"
 	"github.com/bolt-local/bolt-local/store"
@@ -30,7 +29,6 @@ func (f *finder) problem(snap Snapshot) {
 
 // damage reports what came of former damage.
 func (f *finder) damage(snap Snapshot) {
-	f.searched = len(snap.Damages) > 0 && !slices.ContainsFunc(snap.Damages, store.Damage.Unsearched)
 	f.lost("", snap.Lost)
 	for _, d := range FormerDamages(snap.Damages, f.dataDir) {
 		f.add(Notice{Kind: KindHealed, Text: d.String() + ".", Command: wording.Command(f.dataDir, "repair", "--acknowledge")})

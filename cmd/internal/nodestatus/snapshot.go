@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/bolt-local/bolt-local/cmd/internal/wording"
 	"github.com/bolt-local/bolt-local/store"
@@ -75,3 +76,8 @@ func (snap Snapshot) damaged() bool {
 }
 
 func (snap Snapshot) dataDir() string { return filepath.Dir(snap.Path) }
+
+// searched: there was damage, and all that it has left was taken over.
+func (s Snapshot) searched() bool {
+	return len(s.Damages) > 0 && !slices.ContainsFunc(s.Damages, store.Damage.Unsearched)
+}

@@ -86,7 +86,7 @@ func New(snap Snapshot, plugin *ipam.Plugin) Status {
 	if snap.Problem != nil {
 		st.Checkpoint.Problem = snap.Problem.Error()
 	}
-	find := finder{dataDir: snap.dataDir(), notices: []Notice{}}
+	find := finder{dataDir: snap.dataDir(), notices: []Notice{}, searched: snap.searched()}
 	find.problem(snap)
 	find.damage(snap)
 	find.overlaps(snap.Networks)

@@ -48,9 +48,9 @@ func (a *app) serveCommand() *cobra.Command {
 		Long: `Backfill, and take back what pods have left, every --interval from when the
 runtime answers, and serve /metrics (Prometheus) and /healthz on --listen.
 
-/healthz answers 200 while the last round went well and the checkpoint can be
-believed and ADD is served, 503 and the reason otherwise. It changes nothing for the plugin, which
-works without the agent.`,
+/healthz answers 200 while the last round went well, the checkpoint can be
+believed, and ADD is served; 503 and the reason otherwise. It changes nothing for
+the plugin, which works without the agent.`,
 		Example: `  bolt-local-agent serve
   bolt-local-agent serve --listen 127.0.0.1:9431 --interval 10m --grace 15m`,
 	}

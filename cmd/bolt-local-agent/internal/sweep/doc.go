@@ -3,8 +3,8 @@
 //
 // An allocation is freed when all of this holds:
 //   - it carries a pod's uid or infra container id, recorded or in libcni's
-//     cache, or is of a network that the operator has named, of which alone then: so what podman or
-//     nerdctl have made is left alone;
+//     cache, or is of a network that the operator has named, and then those alone
+//     are looked at: so what podman or nerdctl have made is left alone;
 //   - it is of this boot, and older than the grace period by CLOCK_BOOTTIME: an
 //     ADD in flight is in no listing yet. One that was imported without its time
 //     is as old as this process has known it;

@@ -1,0 +1,24 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/bolt-local/bolt-local/cmd/internal/command"
+)
+
+func TestWhatHelpSaysFitsATerminal(t *testing.T) {
+	for _, words := range []string{"", "backfill", "gc", "serve"} {
+		var stdout, stderr strings.Builder
+		status := Main("v1", strings.Fields(words+" --help"), &stdout, &stderr)
+		text, _, usage := strings.Cut(stdout.String(), "Usage:")
+		if status != command.OK || !usage || text == "" {
+			t.Errorf("%s: exit status %d: %s%s", words, status, stdout.String(), stderr.String())
+		}
+		for line := range strings.Lines(text) {
+			if len(line) > 82 {
+				t.Errorf("%s: %d columns: %s", words, len(line)-1, line)
+			}
+		}
+	}
+}
