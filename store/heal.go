@@ -92,17 +92,17 @@ func (s *Store) examine(bootID string, deadline time.Time) error {
 // one had and that is of any use.
 func (s *Store) complete(bootID string, h Heal, problem error) (*content, Source, error) {
 	r, err := readJournal(s.file(JournalFile))
+	file, fileErr := salvage(s.Path(), "")
 	switch {
 	case err != nil:
 	case errors.Is(problem, errForeign):
 		err = fmt.Errorf("%s does not tell what that was", s.file(JournalFile))
 	default:
-		err = s.vouches(r)
+		err = s.vouches(r, file)
 	}
 	if err == nil {
 		return r.content, SourceJournal, nil
 	}
-	file, fileErr := salvage(s.Path(), "")
 	boots := append(s.bootsOnFile(), h.Boots...)
 	if fileErr == nil && file.content.knowsBoot(bootID) {
 		boots = append(boots, bootID) // lock and journal may be another's
@@ -126,10 +126,11 @@ func (s *Store) complete(bootID string, h Heal, problem error) (*content, Source
 	return nil, "", err
 }
 
-// vouches returns why a journal does not have all that callers were told.
-func (s *Store) vouches(r replay) error {
-	path := s.file(JournalFile)
-	w, known, err := readWitness(s.file(LockFile))
+// vouches returns why a journal does not have all that callers were told. file
+// is what could be read of the checkpoint.
+func (s *Store) vouches(r replay, file source) error {
+	path, lock := s.file(JournalFile), s.file(LockFile)
+	w, known, err := readWitness(lock)
 	switch {
 	case err != nil:
 		return err
@@ -142,37 +143,33 @@ func (s *Store) vouches(r replay) error {
 	case known && w.Tx > r.last:
 		return fmt.Errorf("%s ends with transaction %d, but %d was answered", path, r.last, w.Tx)
 	}
+	bootID := s.opts.BootID()
+	ofBoot := r.header.BootID == bootID
+	id := file.id()
 	last, readable := lastTx(s.Path())
 	switch {
 	// Both may be an older copy. In one boot the file is one transaction ahead at
 	// most: that of a call which was killed before it told anybody.
-	case known && readable && last > r.last+1 && r.header.BootID == s.opts.BootID() && s.wroteIt(r.header.Checkpoint):
-		return fmt.Errorf("%s and %s end with transaction %d, and %s with %d", path, s.file(LockFile), r.last, s.Path(), last)
+	case known && ofBoot && readable && last > r.last+1 && (id == "" || id == r.header.Checkpoint):
+		return fmt.Errorf("%s and %s end with transaction %d, and %s with %d", path, lock, r.last, s.Path(), last)
+	// Or both another node's.
+	case known && !ofBoot && file.content.knowsBoot(bootID) && !(id == r.header.Checkpoint && readable && last <= r.last+1):
+		return fmt.Errorf("%s and %s are of another boot than this, and %s is of this", path, lock, s.Path())
 	case known:
 		return nil
 	}
 	// Without the witness the file has to tell that nothing came after.
 	switch {
-	case r.header.BootID != s.opts.BootID(), !s.wroteIt(r.header.Checkpoint):
+	case !ofBoot, id != "" && id != r.header.Checkpoint:
 		return fmt.Errorf("%s is another boot's, or another checkpoint's", path)
 	case r.torn: // whoever wrote that line may have been answered, or not
 		return fmt.Errorf("%s: its last line is cut off", path)
 	case !readable:
-		return fmt.Errorf("nothing tells whether %s has everything: neither %s nor %s can be read", path, s.file(LockFile), s.Path())
+		return fmt.Errorf("nothing tells whether %s has everything: neither %s nor %s can be read", path, lock, s.Path())
 	case last > r.last:
 		return fmt.Errorf("%s ends with transaction %d, and %s with %d", path, r.last, s.Path(), last)
 	}
 	return nil
-}
-
-// wroteIt tells whether the damaged file may be the checkpoint with this id.
-func (s *Store) wroteIt(id string) bool {
-	file, err := salvage(s.Path(), "")
-	if err != nil {
-		return false
-	}
-	f, err := parseFormat(file.content.get([]string{bucketMeta}, keyFormat))
-	return err != nil || f.ID == id
 }
 
 // lastTx is the last transaction that a damaged file may have had.

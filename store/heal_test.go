@@ -310,3 +310,50 @@ func TestAnOlderJournalWithItsLockIsNotBelieved(t *testing.T) {
 		})
 	}
 }
+
+// A journal and a lock of another node fit each other, too, and the checkpoint
+// is the one that does not. That it knows this boot tells whose they are.
+func TestAnotherNodesJournalWithItsLockIsNotBelieved(t *testing.T) {
+	for name, c := range map[string]struct {
+		damage func(*node)
+		lost   []string
+	}{
+		"beside a whole checkpoint": {func(*node) {}, []string{"podnet"}},
+		"beside one meta page":      {func(n *node) { n.zero(0) }, []string{"podnet"}},
+		"beside a page of records":  {func(n *node) { n.zero(n.recordPage()) }, []string{"podnet"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n, held := sixtyHeld(t)
+			n.add("10.0.0.2", "last")
+			held["10.0.0.2"] = "last"
+			other := newNode(t)
+			other.boot = "boot-999"
+			for i := range 20 {
+				other.add(fmt.Sprintf("10.0.0.%d", 2+i), "another")
+			}
+			n.write(JournalFile, other.read(JournalFile))
+			n.write(LockFile, other.read(LockFile))
+			c.damage(n)
+			left := n.read(CheckpointFile)
+			if err := n.heal(); !errors.Is(err, ErrDamaged) {
+				t.Errorf("healing: %v", err)
+			}
+			if !bytes.Equal(left, n.read(CheckpointFile)) {
+				t.Error("the checkpoint has changed")
+			}
+			report := n.mend(Repair{})
+			if !slices.Equal(report.Lost, c.lost) || report.Complete != "" {
+				t.Errorf("lost %q, complete %q", report.Lost, report.Complete)
+			}
+			got := n.held()
+			for addr, id := range got {
+				if held[addr] != id {
+					t.Errorf("%s is held by %s, not by %q", addr, id, held[addr])
+				}
+			}
+			if len(got) == 0 {
+				t.Error("nothing is held")
+			}
+		})
+	}
+}

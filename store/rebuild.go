@@ -122,16 +122,16 @@ func (b *rebuild) known(network string) bool {
 // read reads the store's own files, the best first.
 func (b *rebuild) read() error {
 	s := b.store
-	journal, journalErr := readJournal(s.file(JournalFile))
-	if journalErr == nil {
-		journalErr = s.vouches(journal)
-	}
-	if unread(journalErr) && !b.repair.Accept {
-		return journalErr // another time it may tell everything
-	}
 	file, err := salvage(s.Path(), "the damaged file")
 	if err != nil && !missing(err) {
 		return fmt.Errorf("reading %s: %w", s.Path(), err)
+	}
+	journal, journalErr := readJournal(s.file(JournalFile))
+	if journalErr == nil {
+		journalErr = s.vouches(journal, file)
+	}
+	if unread(journalErr) && !b.repair.Accept {
+		return journalErr // another time it may tell everything
 	}
 	if errors.Is(b.report.Problem, ErrLost) {
 		file.name = "the checkpoint"

@@ -10,15 +10,31 @@ import (
 // dropAliens leaves out what is another node's or another data directory's: it
 // knows nothing of this boot while others do, and these do not know it.
 func (b *rebuild) dropAliens(journal replay) {
-	w, known, err := readWitness(b.store.file(LockFile))
+	others := b.repair.names(b.bootID)
 	ids := map[string]bool{}
-	if err == nil && known {
-		ids[w.Checkpoint] = true
+	ours := func(id string) {
+		if id != "" {
+			ids[id] = true
+		}
+	}
+	for _, src := range b.sources {
+		if !src.content.knowsBoot(b.bootID) {
+			continue
+		}
+		others = true
+		if f, err := src.format(); err == nil {
+			ours(f.ID)
+			ours(f.Replaces)
+		}
+	}
+	// A lock of another boot says less than what this boot has written to.
+	w, known, err := readWitness(b.store.file(LockFile))
+	if err == nil && known && (w.BootID == b.bootID || len(ids) == 0) {
+		ours(w.Checkpoint)
 	}
 	if journal.header.BootID == b.bootID {
-		ids[journal.header.Checkpoint] = true
+		ours(journal.header.Checkpoint)
 	}
-	others := b.repair.names(b.bootID) || slices.ContainsFunc(b.sources, func(s source) bool { return s.content.knowsBoot(b.bootID) })
 	if len(ids) == 0 && !others {
 		return // nobody can tell
 	}
@@ -26,7 +42,7 @@ func (b *rebuild) dropAliens(journal replay) {
 		if src.given || src.content.knowsBoot(b.bootID) {
 			continue
 		}
-		if f, err := parseFormat(src.content.get([]string{bucketMeta}, keyFormat)); err == nil && !ids[f.ID] && !ids[f.Replaces] {
+		if f, err := src.format(); err == nil && !ids[f.ID] && !ids[f.Replaces] {
 			b.report.Notes = append(b.report.Notes, src.name+" is another node's: nothing was taken from it")
 			b.sources[i] = source{name: src.name, content: newContent()}
 		}
@@ -43,6 +59,9 @@ func unread(err error) bool {
 func (b *rebuild) judge(journalErr error) {
 	problem := b.report.Problem
 	boots := append(b.store.bootsOnFile(), b.repair.Boots...)
+	if slices.ContainsFunc(b.sources, func(s source) bool { return s.content.knowsBoot(b.bootID) }) {
+		boots = append(boots, b.bootID) // lock and journal may be another's
+	}
 	foreign := errors.Is(problem, errForeign)
 	switch {
 	case errors.Is(problem, ErrLost):

@@ -70,7 +70,8 @@ func (s *Store) current(bootID string, deadline time.Time) (c *content, sound bo
 		return c, true, problem
 	}
 	journal, err := readJournal(s.file(JournalFile))
-	if err != nil || errors.Is(problem, errForeign) || s.vouches(journal) != nil {
+	file, _ := salvage(s.Path(), "") // what cannot be read tells nothing
+	if err != nil || errors.Is(problem, errForeign) || s.vouches(journal, file) != nil {
 		return nil, false, problem
 	}
 	return journal.content, false, nil

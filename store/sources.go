@@ -72,6 +72,19 @@ func salvage(path, name string) (source, error) {
 	return src, err
 }
 
+// id is that of the checkpoint, "" where it cannot be read.
+func (s source) id() string {
+	f, err := s.format()
+	if err != nil {
+		return ""
+	}
+	return f.ID
+}
+
+func (s source) format() (Format, error) {
+	return parseFormat(s.content.get([]string{bucketMeta}, keyFormat))
+}
+
 // amongAllocations tells whether the key is in the place of a record.
 func amongAllocations(f pages.Found) bool {
 	return len(f.Path) == 3 && string(f.Path[0]) == bucketNetworks && string(f.Path[2]) == bucketAllocations

@@ -83,6 +83,9 @@ func (c trial) untold() bool {
 	return c.Lock != whole && c.Journal != whole && (c.Checkpoint == "an older copy" || c.Checkpoint == "gone")
 }
 
+// othersOnly: what is beside the checkpoint is another node's, and fits itself.
+func (c trial) othersOnly() bool { return c.Journal == "another's" && c.Lock == "another's" }
+
 // withOrWithout tells whether the journal is whole.
 func (c trial) withOrWithout() string {
 	if c.heals() {

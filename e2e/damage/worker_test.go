@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+
+	"github.com/bolt-local/bolt-local/store/pages"
 )
 
 // workerVariable is an environment variable: the directory of a process that
@@ -106,6 +108,9 @@ func (w *worker) try(c trial) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
+	if c.othersOnly() && !tellsBoot(checkpoint, m.node.boot) {
+		return outcome{Class: "nothing tells whose it is"}, nil
+	}
 	spaces, next := maps.Clone(m.spaces), m.next
 	defer func() { m.spaces, m.next = spaces, next }()
 	o := &ordeal{image: m, caller: m.node, trial: c, r: rand.New(rand.NewPCG(c.Seed, 99)), held: m.held.clone(), checkpoint: checkpoint}
@@ -113,4 +118,13 @@ func (w *worker) try(c trial) (outcome, error) {
 		o.caller = &processes{node: m.node, binary: os.Getenv(binaryVariable), fault: o.fault}
 	}
 	return o.run(), nil
+}
+
+// tellsBoot: a tree of the checkpoint leads to the number of a boot.
+func tellsBoot(checkpoint []byte, boot string) (is bool) {
+	_, err := pages.Salvage(checkpoint, func(f pages.Found) error {
+		is = is || f.Reached && !f.Stale && len(f.Path) == 2 && string(f.Path[1]) == "epochs" && string(f.Key) == boot
+		return nil
+	})
+	return is && err == nil
 }
