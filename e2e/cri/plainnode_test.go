@@ -10,6 +10,8 @@ import (
 	"github.com/bolt-local/bolt-local/e2e/testenv"
 )
 
+const configFile = "10-podnet.conflist"
+
 // plainNode is the state of a node without a network: enough where the runtime is
 // a fake.
 type plainNode struct{ plugin, dataDir, confDir, cacheDir string }
@@ -18,7 +20,7 @@ func newPlainNode(t *testing.T) plainNode {
 	t.Helper()
 	n := plainNode{testenv.Binary(t, lab.BoltLocal), filepath.Join(t.TempDir(), "bolt-local"), t.TempDir(), t.TempDir()}
 	list := conflist(t, "1.0.0", network, bridge(n.ipam()))
-	if err := os.WriteFile(filepath.Join(n.confDir, "10-podnet.conflist"), list, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(n.confDir, configFile), list, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return n
@@ -59,7 +61,28 @@ func (n plainNode) tryAdd(t *testing.T, id string) error {
 
 func (n plainNode) backfill(t *testing.T, endpoint string) (said string, err error) {
 	t.Helper()
-	return tryAgent(t, "backfill", "--data-dir", n.dataDir, "--conf-dir", n.confDir, "--runtime-endpoint", endpoint, "--timeout", "1s")
+	return tryAgent(t, "backfill", "--data-dir", n.dataDir, "--conf-dir", n.confDir, "--cni-cache-dir", n.cacheDir,
+		"--runtime-endpoint", endpoint, "--timeout", "1s")
+}
+
+// cache keeps the result of a pod's ADD as libcni does.
+func (n plainNode) cache(t *testing.T, id, addr string) {
+	t.Helper()
+	result := encode(t, object{
+		"kind": "cniCacheV1", "containerId": id, "ifName": ifname, "networkName": network, "netns": "/nowhere/" + id,
+		"result": object{"cniVersion": "1.0.0", "ips": []object{{"address": addr + "/16"}}},
+	})
+	if err := os.WriteFile(filepath.Join(n.cacheDir, network+"-"+id+"-"+ifname), result, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// removeConfig takes the network's configuration away: it is only stored then.
+func (n plainNode) removeConfig(t *testing.T) {
+	t.Helper()
+	if err := os.Remove(filepath.Join(n.confDir, configFile)); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func (n plainNode) gc(t *testing.T, endpoint string) (said string, err error) {

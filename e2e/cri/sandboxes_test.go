@@ -115,6 +115,27 @@ func TestGarbageInTheVerboseInfoCostsTheIfnameAlone(t *testing.T) {
 	}
 }
 
+// What a network's configuration would say of the caches, the command line says
+// where there is none.
+func TestBackfillReadsTheCacheThatItIsToldForANetworkThatIsOnlyStored(t *testing.T) {
+	n := newPlainNode(t)
+	f := &fakeRuntime{sandboxes: sandboxes(1)}
+	pod := &f.sandboxes[0]
+	pod.info = "{}" // it does not tell the ifname
+	n.add(t, "db")
+	n.removeConfig(t)
+	n.cache(t, pod.id, pod.ip)
+	if said, err := n.backfill(t, f.serve(t).endpoint); err != nil {
+		t.Errorf("backfill: %v\n%s", err, said)
+	}
+	for _, a := range testenv.Dump(t, n.dataDir).Allocations(network) {
+		if a.ContainerID == pod.id && a.IfName == ifname && len(a.Unknown) == 0 {
+			return
+		}
+	}
+	t.Errorf("what the cache has of %s is not recorded: %v", pod.ip, testenv.Dump(t, n.dataDir).Allocations(network))
+}
+
 // expectAll checks that the sandboxes, and nobody else, hold their addresses.
 func expectAll(t *testing.T, n plainNode, sandboxes []fakeSandbox) {
 	t.Helper()

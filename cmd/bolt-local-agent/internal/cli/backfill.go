@@ -17,9 +17,10 @@ import (
 
 // fillFlags are those of a backfill.
 type fillFlags struct {
-	confDir string
-	network string
-	dryRun  bool
+	confDir   string
+	cacheDirs []string
+	network   string
+	dryRun    bool
 }
 
 func (a *app) backfillCommand() *cobra.Command {
@@ -35,11 +36,12 @@ running, or that has lost its data directory. A damaged checkpoint is repaired
 first. Networks and their ranges are those of the configurations in --conf-dir
 that have this data directory, and those that are stored.
 
-Which network gave an address is known from libcni's cache of results. Without
-it the address is recorded in every network that has it in a range, marked as a
-guess, until a DEL, a repeated ADD or a later backfill settles it. What is
-recorded wins over what the runtime says: a conflict is told, nothing is changed,
-and the exit status is 1.
+Which network gave an address is known from libcni's cache of results: where its
+configuration says with ipam.cniCacheDirs, and in --cni-cache-dir for a network
+that is only stored. Without it the address is recorded in every network that
+has it in a range, marked as a guess, until a DEL, a repeated ADD or a later
+backfill settles it. What is recorded wins over what the runtime says: a
+conflict is told, nothing is changed, and the exit status is 1.
 
 Where ADD was refused because allocations had been lost, it is served again if
 the runtime has told of every pod, each address lies in a known range, and every
@@ -50,6 +52,7 @@ configuration could be read; else a line says why not.`,
 	cmd.Flags().StringVar(&f.network, "network", "", "fill this `network` alone")
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "say what would be recorded, and change nothing")
 	confDirFlag(cmd, &f.confDir)
+	cacheDirFlag(cmd, &f.cacheDirs)
 	return a.command(cmd, func(ctx context.Context) error {
 		conflicts := 0
 		_, err := a.backfill(ctx, f, func(c counts) bool {
@@ -66,6 +69,11 @@ configuration could be read; else a line says why not.`,
 func confDirFlag(cmd *cobra.Command, dir *string) {
 	cmd.Flags().StringVar(dir, "conf-dir", netconf.DefaultDir, "CNI configurations in this `dir`ectory")
 	_ = cmd.MarkFlagDirname("conf-dir")
+}
+
+func cacheDirFlag(cmd *cobra.Command, dirs *[]string) {
+	cmd.Flags().StringArrayVar(dirs, "cni-cache-dir", ipam.DefaultCNICacheDirs(), "cached results in this `dir`ectory; may be repeated")
+	_ = cmd.MarkFlagDirname("cni-cache-dir")
 }
 
 // backfill is one round, and tells whether the runtime has answered. It fails
@@ -88,7 +96,7 @@ func (a *app) backfill(ctx context.Context, f fillFlags, sumsUp func(counts) boo
 	report, err := a.state().Backfill(migrate.Backfill{
 		Configs:   configs,
 		Network:   f.network,
-		CacheDirs: ipam.DefaultCNICacheDirs(),
+		CacheDirs: f.cacheDirs,
 		Running:   listing.Running,
 		NotReady:  listing.NotReady,
 		Complete:  all && len(listing.Failed) == 0,

@@ -11,7 +11,6 @@ import (
 	"github.com/bolt-local/bolt-local/cmd/bolt-local-agent/internal/sweep"
 	"github.com/bolt-local/bolt-local/cmd/internal/command"
 	"github.com/bolt-local/bolt-local/cmd/internal/wording"
-	"github.com/bolt-local/bolt-local/ipam"
 	"github.com/bolt-local/bolt-local/migrate/cnicache"
 )
 
@@ -36,8 +35,7 @@ func (f *gcFlags) add(cmd *cobra.Command) {
 	flags.DurationVar(&f.grace, "grace", defaultGrace, "how old an allocation has to be")
 	flags.DurationVar(&f.confirmAfter, "confirm-after", defaultConfirmAfter, "ask the runtime once more after this time")
 	flags.StringArrayVar(&f.networks, "network", nil, "free in this `network` alone, and there also what carries no pod's identity; may be repeated")
-	flags.StringArrayVar(&f.cacheDirs, "cni-cache-dir", ipam.DefaultCNICacheDirs(), "cached results in this `dir`ectory; may be repeated")
-	_ = cmd.MarkFlagDirname("cni-cache-dir")
+	cacheDirFlag(cmd, &f.cacheDirs)
 }
 
 func (f *gcFlags) check() error {

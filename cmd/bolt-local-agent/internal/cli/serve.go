@@ -65,6 +65,7 @@ the plugin, which works without the agent.`,
 		if *interval <= 0 {
 			return command.UsageError(errors.New("--interval is not above 0"))
 		}
+		fill.cacheDirs = gc.cacheDirs
 		return a.serve(ctx, *listen, *interval, fill, gc)
 	})
 }
