@@ -14,6 +14,7 @@ import (
 // repairFlags are those of repair and, as far as they apply, of restore.
 type repairFlags struct {
 	store.Repair
+	restored    string // restore's argument
 	acknowledge bool
 	cacheDirs   []string
 	output      string

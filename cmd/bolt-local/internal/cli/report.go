@@ -75,12 +75,42 @@ func (a *app) newReport(done store.Report, f repairFlags) report {
 		Notes:             append([]string{}, done.Notes...),
 		Acknowledged:      []nodestatus.FormerDamage{},
 		searched:          !errors.Is(done.Problem, store.ErrLost) || done.Kept != "" || len(done.Allocations) > 0,
-		resume:            wording.Command(a.dataDir, "repair", "--accept"),
+		resume:            a.resume(f),
 	}
 	if done.Problem != nil {
 		r.Problem = wording.OneLine(done.Problem.Error())
 	}
 	return r
+}
+
+// resume is the command that lets ADD go on. After a dry run it has all sources,
+// too: without them it would find less than the report shows.
+func (a *app) resume(f repairFlags) string {
+	if !f.DryRun {
+		return wording.Command(a.dataDir, "repair", "--accept")
+	}
+	words := []string{"repair"}
+	switch {
+	case f.restored != "":
+		words = []string{"restore", shellPath(f.restored)}
+	case f.Backup != "":
+		words = append(words, "--backup", shellPath(f.Backup))
+	}
+	for _, dir := range a.hostLocalDirs {
+		words = append(words, "--host-local-dir", shellPath(dir))
+	}
+	for _, dir := range f.cacheDirs {
+		words = append(words, "--cni-cache-dir", shellPath(dir))
+	}
+	return wording.Command(a.dataDir, append(words, "--accept")...)
+}
+
+// shellPath is a file from wherever the command is copied to; "-" is stdin.
+func shellPath(name string) string {
+	if abs, err := filepath.Abs(name); err == nil && name != "-" {
+		name = abs
+	}
+	return wording.ShellWord(name)
 }
 
 func newReportAllocations(all []store.Vouched) []reportAllocation {

@@ -36,7 +36,7 @@ A backup that only a newer version may write is refused.`,
 	a.hostLocalDirFlag(cmd)
 	form := outputFlag(cmd, outputText, outputJSON)
 	return a.fileCommand(cmd, func(cmd *cobra.Command, file string) error {
-		f.output = form.value
+		f.output, f.restored = form.value, file
 		if file != "-" {
 			f.Backup = file
 			return a.restore(f)
