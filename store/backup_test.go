@@ -134,7 +134,7 @@ func smallBackup(f *testing.F, count int) []byte {
 	c := newContent()
 	for i := range count {
 		a := record.Allocation{Addr: ip(addrAt(i)), Holders: holdersOf([]string{"c/eth0+"})}
-		if err := c.putAllocation("podnet", a); err != nil {
+		if err := c.putAllocation("podnet", a, ""); err != nil {
 			f.Fatal(err)
 		}
 	}

@@ -14,14 +14,18 @@ import (
 const maxCursors = 64
 
 // Put writes an allocation over whatever its address had before, in both
-// indexes.
+// indexes. One without a number gets that of the running boot, if a runtime verb
+// of this boot has given it one.
 func (n *Network) Put(a record.Allocation) error {
 	old, existed, err := n.Get(a.Addr)
 	if err != nil {
 		return err
 	}
-	if n.tx.nameless && a.Epoch == n.tx.epoch {
+	switch {
+	case n.tx.nameless && a.Epoch == n.tx.epoch:
 		a.Epoch = 0 // the newest number may be an earlier boot's
+	case a.Epoch == 0 && n.tx.epochs.seen:
+		a.Epoch = n.tx.epoch // else it would outlive the next reboot
 	}
 	value, err := record.Encode(n.name, a)
 	if err != nil {

@@ -17,7 +17,8 @@ type rebuild struct {
 
 	sources    []source
 	witnesses  []Witness
-	othersLost bool // the checkpoint has a mark for networks that are not stored
+	othersLost bool     // the checkpoint has a mark for networks that are not stored
+	boots      []string // that have written to what is left
 }
 
 // unchanged tells whether c says nothing that a sound checkpoint does not.
@@ -46,9 +47,12 @@ func (b *rebuild) run() (*content, error) {
 	for _, w := range b.witnesses {
 		b.adopt(c, w)
 	}
+	if slices.Contains(b.boots, b.bootID) {
+		c.beginEpoch(b.bootID)
+	}
 	b.report.Allocations = settle(b.claims(c), b.repair.Alive)
 	for _, v := range b.report.Allocations {
-		if err := c.putAllocation(v.Network, v.Allocation); err != nil {
+		if err := c.putAllocation(v.Network, v.Allocation, b.bootID); err != nil {
 			return nil, err
 		}
 	}

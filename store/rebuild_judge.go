@@ -58,9 +58,9 @@ func unread(err error) bool {
 // judge finds out whether one of the files has everything.
 func (b *rebuild) judge(journalErr error) {
 	problem := b.report.Problem
-	boots := append(b.store.bootsOnFile(), b.repair.Boots...)
+	b.boots = append(b.store.bootsOnFile(), b.repair.Boots...)
 	if slices.ContainsFunc(b.sources, func(s source) bool { return s.content.knowsBoot(b.bootID) }) {
-		boots = append(boots, b.bootID) // lock and journal may be another's
+		b.boots = append(b.boots, b.bootID) // lock and journal may be another's
 	}
 	foreign := errors.Is(problem, errForeign)
 	switch {
@@ -69,7 +69,7 @@ func (b *rebuild) judge(journalErr error) {
 		b.report.Complete = "the file itself: it holds what the journal tells"
 	case !foreign && journalErr == nil:
 		b.report.Complete = "the journal"
-	case !foreign && b.bootID != "" && len(boots) > 0 && !slices.Contains(boots, b.bootID) && !slices.Contains(boots, ""):
+	case !foreign && b.bootID != "" && len(b.boots) > 0 && !slices.Contains(b.boots, b.bootID) && !slices.Contains(b.boots, ""):
 		b.report.Complete = "none is needed: nothing was written in this boot"
 	default:
 		if journalErr != nil {

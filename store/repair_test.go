@@ -274,3 +274,32 @@ func TestAFileThatAnotherProgramWroteIsRepaired(t *testing.T) {
 		})
 	}
 }
+
+// A pod that was found is of the boot in which it was: the next reboot frees its
+// address as it does any other. Where even the file does not tell of the boot,
+// lock does.
+func TestWhatWasRepairedEndsWithTheBoot(t *testing.T) {
+	for name, damage := range map[string]func(*node){
+		"from a page":   func(n *node) { n.zero(0) },
+		"from a backup": func(n *node) { n.write(CheckpointFile, bytes.Repeat([]byte("{}\n"), 10000)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := sixHeld(t)
+			n.backUpAt(3)
+			n.write(JournalFile, nil)
+			damage(n)
+			n.mend(Repair{Backup: n.file("backup")})
+			n.boot = "boot-002"
+			n.del("10.0.0.99") // of a runtime
+			current, of := n.epochs()
+			if len(of) == 0 {
+				t.Error("nothing is held")
+			}
+			for addr, epoch := range of {
+				if epoch == 0 || epoch == current {
+					t.Errorf("%s counts as of this boot: %d in %d", addr, epoch, current)
+				}
+			}
+		})
+	}
+}

@@ -177,11 +177,11 @@ func (m *reconciling) claim(current *content, cl claim) error {
 	m.report.Allocations = append(m.report.Allocations, v)
 	m.changed = true
 	current.changed(cl.network, m.repair.Changed)
-	return current.replaceAllocation(cl.network, now)
+	return current.replaceAllocation(cl.network, now, m.bootID)
 }
 
 // replaceAllocation is putAllocation over whatever the address had before.
-func (c *content) replaceAllocation(network string, a record.Allocation) error {
+func (c *content) replaceAllocation(network string, a record.Allocation, bootID string) error {
 	path := []string{bucketNetworks, network, bucketAllocations}
 	if value := c.get(path, string(addrKey(a.Addr))); value != nil {
 		old, err := record.Decode(network, a.Addr, value)
@@ -193,5 +193,5 @@ func (c *content) replaceAllocation(network string, a record.Allocation) error {
 			delete(attached.values, string(attachmentKey(h.Attachment, a.Addr)))
 		}
 	}
-	return c.putAllocation(network, a)
+	return c.putAllocation(network, a, bootID)
 }

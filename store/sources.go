@@ -249,9 +249,13 @@ func (c *content) fillIn(other *content) (changed bool) {
 	return changed
 }
 
-// putAllocation stores an allocation of this boot, in both indexes.
-func (c *content) putAllocation(network string, a record.Allocation) error {
+// putAllocation stores an allocation of the boot with bootID, in both indexes.
+// Where that has no number the next runtime verb gives it one.
+func (c *content) putAllocation(network string, a record.Allocation, bootID string) error {
 	a.Epoch = 0
+	if c.knowsBoot(bootID) {
+		a.Epoch = c.newestEpoch()
+	}
 	value, err := record.Encode(network, a)
 	if err != nil {
 		return err
@@ -261,7 +265,11 @@ func (c *content) putAllocation(network string, a record.Allocation) error {
 	for _, h := range a.Holders {
 		c.put(in(bucketAttachments), string(attachmentKey(h.Attachment, a.Addr)), []byte{})
 	}
-	c.put([]string{bucketMeta, bucketUnnumbered}, string(unnumberedKey(network, a.Addr)), []byte{})
+	unnumbered, key := c.make(bucketMeta, bucketUnnumbered), string(unnumberedKey(network, a.Addr))
+	delete(unnumbered.values, key)
+	if a.Epoch == 0 {
+		unnumbered.values[key] = []byte{}
+	}
 	return nil
 }
 

@@ -224,7 +224,7 @@ func TestOfEachKeyTheFirstSourceCounts(t *testing.T) {
 	second.put(path, "in one", []byte("second"))
 	for _, c := range []*content{first, second} {
 		a := allocation(1, "10.0.0.2", "a")
-		if err := c.putAllocation("podnet", a); err != nil {
+		if err := c.putAllocation("podnet", a, ""); err != nil {
 			t.Fatal(err)
 		}
 	}

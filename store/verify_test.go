@@ -23,7 +23,7 @@ func newFullNode(t *testing.T) *node {
 		both := allocation(net.Epoch(), "fd00::2", "a")
 		both.Holders = append(both.Holders, allocation(1, "fd00::2", "b").Holders...)
 		return errors.Join(
-			net.Put(allocation(net.Epoch(), "10.0.0.2", "a")), net.Put(both), net.Put(allocation(0, "10.0.0.4", "c")),
+			net.Put(allocation(net.Epoch(), "10.0.0.2", "a")), net.Put(both),
 			net.SetCursor(set, ip("10.0.0.2")), net.SetRanges([]record.RangeSet{set}), net.SetMigration([]byte(`{"phase":"expand"}`)),
 			tx.Network("other").Put(allocation(net.Epoch(), "10.0.0.2", "d")),
 		)
@@ -31,6 +31,9 @@ func newFullNode(t *testing.T) *node {
 	if err != nil {
 		t.Fatal(err)
 	}
+	n.boot = "" // who cannot read it gives no number
+	n.add("10.0.0.4", "c")
+	n.boot = "boot-001"
 	return n
 }
 
