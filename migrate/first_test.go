@@ -59,6 +59,11 @@ func TestACheckpointThatIsMadeMeanwhileIsNotLost(t *testing.T) {
 			p.Open = func(cfg *ipam.Config) ipam.State { s.Config = cfg; return s }
 			return second(p.Add(n.call("podnet", "", "late")))
 		},
+		"STATUS": func(n *ailing, s State) error {
+			p := n.plugin()
+			p.Open = func(cfg *ipam.Config) ipam.State { s.Config = cfg; return s }
+			return p.Status(n.call("podnet", "", "late"))
+		},
 		"status": func(_ *ailing, s State) error { return s.Lost() },
 		"dump":   func(_ *ailing, s State) error { return s.Store.Lost() },
 	} {

@@ -57,12 +57,20 @@ func (s State) Ready(network string, fn func(ipam.Reader) error) error {
 	if err := s.Store.Writable(); err != nil { // a link would pass for damage
 		return cniError(err)
 	}
-	err := s.Store.ReadWhole(func(tx *store.Tx) error {
-		if err := s.whole(tx, call); err != nil {
-			return err
-		}
-		return s.engine(network).View(schema1{tx.Network(network), tx}, call, func(v engine.View) error { return fn(v) })
-	})
+	existed := false
+	look := func() error {
+		return s.Store.ReadWhole(func(tx *store.Tx) error {
+			existed = tx.Exists()
+			if err := s.whole(tx, call); err != nil {
+				return err
+			}
+			return s.engine(network).View(schema1{tx.Network(network), tx}, call, func(v engine.View) error { return fn(v) })
+		})
+	}
+	err := look()
+	if err != nil && !existed && s.madeMeanwhile() {
+		err = look()
+	}
 	if err == nil {
 		err = s.writable(call.OldPath)
 	}
