@@ -38,13 +38,18 @@ func (c *content) claims(source, bootID string, alive func(record.NetNS) bool) [
 				continue
 			}
 			a, err := record.Decode(name, addr, value)
-			if err != nil || a.Epoch != 0 && a.Epoch < current && !anyAlive(a, alive) {
+			if err != nil || earlier(a, current, alive) {
 				continue
 			}
 			all = append(all, claim{name, a, source})
 		}
 	}
 	return all
+}
+
+// earlier tells whether a is of a boot before the one whose number is current.
+func earlier(a record.Allocation, current uint64, alive func(record.NetNS) bool) bool {
+	return a.Epoch != 0 && a.Epoch < current && !anyAlive(a, alive)
 }
 
 func anyAlive(a record.Allocation, alive func(record.NetNS) bool) bool {
@@ -61,8 +66,10 @@ func settle(claims []claim, alive func(record.NetNS) bool) []Vouched {
 		addr    netip.Addr
 	}
 	byAddr := map[key]*Vouched{}
+	together := map[key][]record.Allocation{}
 	for _, c := range claims {
 		k := key{c.network, c.alloc.Addr}
+		together[k] = append(together[k], c.alloc)
 		v := byAddr[k]
 		if v == nil {
 			v = &Vouched{Network: c.network, Allocation: c.alloc}
@@ -77,8 +84,8 @@ func settle(claims []claim, alive func(record.NetNS) bool) []Vouched {
 		}
 	}
 	all := make([]Vouched, 0, len(byAddr))
-	for _, v := range byAddr {
-		v.contest(alive)
+	for k, v := range byAddr {
+		v.contest(together[k], alive)
 		v.Allocation.Epoch = 0 // this boot's, whatever number that has
 		all = append(all, *v)
 	}
@@ -94,6 +101,7 @@ func (v *Vouched) add(h record.Holder) {
 	for i, had := range v.Allocation.Holders {
 		switch {
 		case had.Attachment == h.Attachment, had.ContainerID == h.ContainerID && h.IfName == "":
+			v.Allocation.Holders[i].Mark = cmp.Or(had.Mark, h.Mark)
 			return
 		case had.ContainerID == h.ContainerID && had.IfName == "":
 			h.Mark = cmp.Or(h.Mark, had.Mark)
@@ -104,12 +112,24 @@ func (v *Vouched) add(h record.Holder) {
 	v.Allocation.Holders = append(v.Allocation.Holders, h)
 }
 
-// contest judges an address with several holders.
-func (v *Vouched) contest(alive func(record.NetNS) bool) {
+// same tells whether two are one attachment, as far as their ifnames are known.
+func same(a, b record.Attachment) bool {
+	return a == b || a.ContainerID == b.ContainerID && (a.IfName == "" || b.IfName == "")
+}
+
+// contest judges an address with several holders. Whom one source names together
+// with a living one holds the address with it, and may live.
+func (v *Vouched) contest(claims []record.Allocation, alive func(record.NetNS) bool) {
 	if len(v.Allocation.Holders) < 2 {
 		return
 	}
-	if living := v.Allocation.Without(func(h record.Holder) bool { return !alive(h.NetNS) }); len(living.Holders) > 0 {
+	may := func(h record.Holder) bool {
+		return alive(h.NetNS) || slices.ContainsFunc(claims, func(a record.Allocation) bool {
+			others := a.Without(func(other record.Holder) bool { return other.Attachment == h.Attachment })
+			return h.NetNS.Inode == 0 && len(others.Holders) < len(a.Holders) && anyAlive(others, alive)
+		})
+	}
+	if living := v.Allocation.Without(func(h record.Holder) bool { return !may(h) }); len(living.Holders) > 0 {
 		v.Allocation = living
 	}
 	if len(v.Allocation.Holders) > 1 {

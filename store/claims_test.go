@@ -96,6 +96,9 @@ func TestClaimsAreBroughtTogether(t *testing.T) {
 		"sources that contradict, both live": {
 			[]claim{claimOf("journal", "10.0.0.2", "a/eth0+"), claimOf("file", "10.0.0.2", "b/eth0+")},
 			[]string{"podnet 10.0.0.2 a/eth0+ b/eth0+ by journal, file, contested"}},
+		"two holders, known to one source, one is of the living": {
+			[]claim{claimOf("journal", "10.0.0.2", "a/eth0+", "b/eth0"), claimOf("file", "10.0.0.2", "c/eth0")},
+			[]string{"podnet 10.0.0.2 a/eth0+ b/eth0 by journal, file, contested"}},
 		"three holders, two of them live": {
 			[]claim{claimOf("x", "10.0.0.2", "a/eth0+"), claimOf("y", "10.0.0.2", "b/eth0"), claimOf("z", "10.0.0.2", "c/eth0+")},
 			[]string{"podnet 10.0.0.2 a/eth0+ c/eth0+ by x, y, z, contested"}},
@@ -128,6 +131,7 @@ func TestACompletedHolderKeepsItsMark(t *testing.T) {
 	inDirectory.alloc.Holders[0].Mark = "12:34"
 	for name, claims := range map[string][]claim{
 		"the directory first": {inDirectory, claimOf("cache", "10.0.0.2", "a/eth0")},
+		"the directory last":  {claimOf("cache", "10.0.0.2", "a/eth0"), inDirectory},
 	} {
 		t.Run(name, func(t *testing.T) {
 			all := settle(claims, alive)

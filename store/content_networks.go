@@ -21,6 +21,16 @@ func (c *content) lostNetworks() []string {
 	return names
 }
 
+// endLosses removes the marks of losses that ended with an earlier boot.
+func (c *content) endLosses(bootID string) {
+	current := c.currentEpoch(bootID)
+	for _, network := range append(c.lostNetworks(), "") {
+		if l, err := parseLoss(network, c.get(lossPath(network), keyLost)); err == nil && l.Epoch < current {
+			delete(c.at(lossPath(network)...).values, keyLost)
+		}
+	}
+}
+
 // changed stores what change makes of a network's document.
 func (c *content) changed(network string, change func([]byte) []byte) {
 	if doc := c.migration(network); doc != nil && change != nil {

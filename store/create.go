@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -94,7 +95,7 @@ func (s *Store) initialize(tx *bolt.Tx, c *content) (id string, err error) {
 		if err != nil {
 			return "", err
 		}
-		f.Replaces = f.ID
+		f.Replaces = cmp.Or(s.lastCheckpoint(), f.ID)
 	}
 	if f.ID, err = newID(); err != nil {
 		return "", err

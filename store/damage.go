@@ -193,15 +193,19 @@ func (t *Tx) lossOf(network string) (Loss, bool) {
 	if value == nil {
 		return Loss{}, false
 	}
-	var l Loss
-	doc, err := unseal(network, keyLost, value)
-	if err == nil {
-		err = json.Unmarshal(doc, &l)
-	}
+	l, err := parseLoss(network, value)
 	if err != nil { // what was lost cannot be told, and not in which boot
 		return Loss{Reason: "what is stored about it cannot be read"}, true
 	}
 	return l, l.Epoch == t.epoch
+}
+
+func parseLoss(network string, value []byte) (l Loss, err error) {
+	doc, err := unseal(network, keyLost, value)
+	if err == nil {
+		err = json.Unmarshal(doc, &l)
+	}
+	return l, err
 }
 
 // AcceptLoss declares that nothing is missing any more in this boot.

@@ -197,7 +197,7 @@ func (s *Store) replace(bootID string, c *content, d Damage, what string) (kept 
 	}
 	d.Time, d.Kept = now.UTC().Truncate(time.Second), kept
 	if d.From == SourceOldForm { // others may find something in it
-		if d.Journal, err = s.keepJournal(what, now); err != nil {
+		if d.Journal, err = s.freeName(JournalFile, what, now); err != nil {
 			return "", err
 		}
 	}
@@ -212,16 +212,7 @@ func (s *Store) replace(bootID string, c *content, d Damage, what string) (kept 
 		return "", err
 	}
 	first.BootID = c.newestBoot()
-	return kept, s.install(kept, first)
-}
-
-// keepJournal gives the journal a second name, which stays when it is replaced.
-func (s *Store) keepJournal(what string, now time.Time) (string, error) {
-	kept, err := s.freeName(JournalFile, what, now)
-	if err != nil || kept == "" {
-		return "", err
-	}
-	return kept, keep(s.file(JournalFile), s.file(kept))
+	return kept, s.install(d, first)
 }
 
 // freeName returns a name for a file that is replaced, "" where there is none.
@@ -245,9 +236,9 @@ func (s *Store) freeName(file, what string, now time.Time) (string, error) {
 }
 
 // install puts the checkpoint that writeNew has written in its place, after a
-// last look at it. kept is the name for the one that is there, first the
-// witness of the new one.
-func (s *Store) install(kept string, first witness) (err error) {
+// last look at it. d has the names for what is there, first is the witness of the
+// new one.
+func (s *Store) install(d Damage, first witness) (err error) {
 	tmp := s.file(newCheckpointFile)
 	defer func() {
 		if err != nil {
@@ -263,8 +254,11 @@ func (s *Store) install(kept string, first witness) (err error) {
 		if err != nil {
 			return err
 		}
-		if kept != "" {
-			if err := keep(s.Path(), s.file(kept)); err != nil {
+		for _, names := range [][2]string{{CheckpointFile, d.Kept}, {JournalFile, d.Journal}} {
+			if names[1] == "" {
+				continue
+			}
+			if err := keep(s.file(names[0]), s.file(names[1])); err != nil {
 				return err
 			}
 		}

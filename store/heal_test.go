@@ -62,11 +62,7 @@ func TestACheckpointIsHealedFromTheJournal(t *testing.T) {
 			}
 			n.add("10.0.0.200", "new") // and goes on
 			n.held()
-			var told []Damage
-			if err := n.Read(func(tx *Tx) error { told = tx.Damages(); return nil }); err != nil {
-				t.Fatal(err)
-			}
-			if len(told) != 1 || told[0].From != SourceJournal || told[0].Problem == "" {
+			if told := n.damages(); len(told) != 1 || told[0].From != SourceJournal || told[0].Problem == "" {
 				t.Errorf("told: %+v", told)
 			}
 		})
@@ -355,5 +351,34 @@ func TestAnotherNodesJournalWithItsLockIsNotBelieved(t *testing.T) {
 				t.Error("nothing is held")
 			}
 		})
+	}
+}
+
+// damages are those that are noted.
+func (n *node) damages() (all []Damage) {
+	n.t.Helper()
+	if err := n.Read(func(tx *Tx) error { all = tx.Damages(); return nil }); err != nil {
+		n.t.Fatal(err)
+	}
+	return all
+}
+
+// A full disk must not fill with names of the same journal.
+func TestHealingThatFailsKeepsNoJournal(t *testing.T) {
+	n := sixHeld(t)
+	lines := n.read(JournalFile)
+	n.write(JournalFile, lines[:len(lines)/2])
+	n.zero(0)
+	if err := os.Mkdir(n.file(newCheckpointFile), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	n.write(newCheckpointFile+"/in-the-way", nil)
+	for range 2 {
+		if err := n.Heal(Heal{Deadline: time.Now().Add(time.Second), Network: "podnet", Complete: func([]byte) bool { return true }}); err == nil {
+			t.Fatal("it was healed")
+		}
+	}
+	if kept, _ := filepath.Glob(n.file("*.damaged-*")); len(kept) > 0 {
+		t.Errorf("kept: %q", kept)
 	}
 }

@@ -17,7 +17,8 @@ type rebuild struct {
 
 	sources    []source
 	witnesses  []Witness
-	othersLost bool     // the checkpoint has a mark for networks that are not stored
+	sound      bool     // the first source has all but what it says is lost
+	othersLost bool     // and it says so of networks that are not stored
 	boots      []string // that have written to what is left
 }
 
@@ -34,7 +35,7 @@ func (b *rebuild) run() (*content, error) {
 	if err := b.read(); err != nil {
 		return nil, err
 	}
-	c := mergeRest(b.sources)
+	c := mergeRest(b.sources, b.bootID)
 	if err := c.searched(); err != nil {
 		return nil, err
 	}
@@ -76,8 +77,8 @@ func (b *rebuild) claims(c *content) []claim {
 	}
 	for i, src := range b.sources {
 		all := src.content.claims(src.name, b.bootID, b.repair.Alive)
-		if i == 0 && errors.Is(b.report.Problem, ErrLost) {
-			claims = all // it is sound
+		if i == 0 && b.sound {
+			claims = all
 			continue
 		}
 		add(all)
@@ -113,14 +114,17 @@ func (b *rebuild) completeWitness(c claim) (named, complete bool) {
 	return named, complete
 }
 
-// known tells whether a sound checkpoint has everything of a network, so that
-// what others say of it is out of date.
+// known tells whether the first source has everything of a network, so that what
+// others say of it is out of date.
 func (b *rebuild) known(network string) bool {
-	if !errors.Is(b.report.Problem, ErrLost) {
+	if !b.sound {
 		return false
 	}
 	n := b.sources[0].content.at(bucketNetworks, network)
-	return n != nil && n.values[keyLost] == nil
+	if n == nil { // one that has lost something may lack the network
+		return b.report.Complete != "" && !b.othersLost
+	}
+	return n.values[keyLost] == nil
 }
 
 // read reads the store's own files, the best first.
@@ -140,7 +144,7 @@ func (b *rebuild) read() error {
 	if errors.Is(b.report.Problem, ErrLost) {
 		file.name = "the checkpoint"
 	}
-	fromJournal := source{name: "the journal", content: journal.content, whole: journalErr == nil}
+	fromJournal := source{name: TheJournal, content: journal.content, whole: journalErr == nil}
 	if fromJournal.content == nil {
 		fromJournal.content = newContent()
 	}
@@ -148,7 +152,7 @@ func (b *rebuild) read() error {
 	if errors.Is(b.report.Problem, errForeign) || errors.Is(b.report.Problem, ErrLost) {
 		b.sources = []source{file, fromJournal} // it has what the journal has not
 	}
-	kept, err := s.keptFiles(mergeRest(b.sources))
+	kept, err := s.keptFiles(mergeRest(b.sources, b.bootID))
 	if err != nil {
 		return err
 	}
@@ -162,17 +166,21 @@ func (b *rebuild) read() error {
 	}
 	for _, src := range b.sources {
 		src.content.sanitize()
+		src.content.endLosses(b.bootID)
 	}
 	b.dropAliens(journal)
 	b.othersLost = b.sources[0].content.get([]string{bucketMeta}, keyLost) != nil
 	b.judge(journalErr)
+	if b.sound && b.report.Complete != "" && !b.othersLost && len(b.sources[0].content.lostNetworks()) == 0 {
+		b.sources, b.repair.Witnesses = b.sources[:1], nil // all others are out of date
+	}
 	return nil
 }
 
 // scraps are the claims of pages that nothing leads to. They count for what
 // nobody else knows, and only where something is missing.
 func (b *rebuild) scraps(known []claim) []claim {
-	if b.report.Complete != "" {
+	if b.report.Complete != "" && !b.sound {
 		return nil
 	}
 	type key struct{ network, addr string }
@@ -191,7 +199,7 @@ func (b *rebuild) scraps(known []claim) []claim {
 		if src.whole {
 			continue
 		}
-		for _, c := range src.scrapClaims(names) {
+		for _, c := range src.scrapClaims(names, b.bootID, b.repair.Alive) {
 			if !have[key{c.network, c.alloc.Addr.String()}] {
 				all = append(all, c)
 			}

@@ -65,10 +65,11 @@ func (b *rebuild) judge(journalErr error) {
 	foreign := errors.Is(problem, errForeign)
 	switch {
 	case errors.Is(problem, ErrLost):
+		b.sound = true
 	case foreign && journalErr == nil && b.sources[0].whole && b.sources[0].content.sameNetworks(b.sources[1].content):
-		b.report.Complete = "the file itself: it holds what the journal tells"
+		b.report.Complete, b.sound = "the file itself: it holds what the journal tells", true
 	case !foreign && journalErr == nil:
-		b.report.Complete = "the journal"
+		b.report.Complete, b.sound = TheJournal, true
 	case !foreign && b.bootID != "" && len(b.boots) > 0 && !slices.Contains(b.boots, b.bootID) && !slices.Contains(b.boots, ""):
 		b.report.Complete = "none is needed: nothing was written in this boot"
 	default:
@@ -85,11 +86,12 @@ func (b *rebuild) losses(c *content) error {
 	for _, w := range b.witnesses {
 		complete[w.Network] = complete[w.Network] || w.Complete
 	}
+	first := b.sources[0].content
 	for name, network := range c.at(bucketNetworks).each() {
-		_, was := network.values[keyLost]
-		was = was || b.othersLost && b.sources[0].content.at(bucketNetworks, name) == nil
 		delete(network.values, keyLost)
-		if b.repair.Accept || b.report.Complete != "" || complete[name] || errors.Is(b.report.Problem, ErrLost) && !was {
+		was := first.get([]string{bucketNetworks, name}, keyLost) != nil || b.othersLost && first.at(bucketNetworks, name) == nil
+		found := complete[name] || b.sound && !was || b.report.Complete != "" && !b.sound
+		if b.repair.Accept || found {
 			continue
 		}
 		b.report.Lost = append(b.report.Lost, name)
@@ -104,7 +106,7 @@ func (b *rebuild) losses(c *content) error {
 	if b.repair.Accept {
 		c.acceptLoss(epoch)
 	}
-	if b.repair.Accept || b.report.Complete != "" {
+	if b.repair.Accept || b.report.Complete != "" && !(b.sound && b.othersLost) {
 		return nil
 	}
 	b.report.Others = true

@@ -52,7 +52,8 @@ type Report struct {
 	Problem error
 	// Kept is the name that the damaged file has now.
 	Kept string
-	// Complete is a source that had everything, "" where none did.
+	// Complete is a source that had everything, such as [TheJournal], "" where none
+	// did.
 	Complete string
 	// Allocations are those of the new checkpoint.
 	Allocations []Vouched
@@ -64,6 +65,9 @@ type Report struct {
 	// Notes is what a person should know beside.
 	Notes []string
 }
+
+// TheJournal is what a report calls it.
+const TheJournal = "the journal"
 
 // Repair rebuilds a damaged checkpoint, or one that has lost allocations, from
 // all there is. Doing it twice is the same as once. Its error wraps ErrFormat

@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/bolt-local/bolt-local/store/record"
@@ -34,7 +35,7 @@ func (s *Store) Restore(r Repair) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	current, sound, err := s.current(bootID, r.Deadline)
+	current, problem, err := s.current(bootID, r.Deadline)
 	if errors.Is(err, ErrDamaged) && !errors.Is(err, ErrNotRegular) {
 		_ = l.Unlock()
 		return s.Repair(r)
@@ -44,37 +45,45 @@ func (s *Store) Restore(r Repair) (Report, error) {
 		return Report{}, err
 	}
 	m := reconciling{store: s, repair: r, bootID: bootID, backup: backup.content}
+	if problem != nil {
+		m.report.Problem, m.report.Complete = problem, TheJournal
+	}
+	m.backup.endLosses(bootID)
 	c, err := m.run(current)
-	if err != nil || r.DryRun || sound && !m.changed {
+	if err != nil || r.DryRun || problem == nil && !m.changed {
 		return m.report, err
 	}
-	m.report.Kept, err = s.replace(bootID, c, Damage{From: SourceBackup}, replacedSuffix)
+	d, suffix := Damage{From: SourceBackup}, replacedSuffix
+	if problem != nil {
+		d.Problem, suffix = problem.Error(), damagedSuffix
+	}
+	m.report.Kept, err = s.replace(bootID, c, d, suffix)
 	if err != nil {
 		return m.report, fmt.Errorf("restoring %s: %w", s.Path(), noSpace(err))
 	}
 	return m.report, nil
 }
 
-// current is what the checkpoint holds, which is sound then, or the journal where
-// that is damaged; nil where there is no checkpoint. Its error wraps ErrDamaged
+// current is what the checkpoint holds, or the journal where that is damaged, and
+// problem tells how; nil where there is no checkpoint. Its error wraps ErrDamaged
 // where neither is whole.
-func (s *Store) current(bootID string, deadline time.Time) (c *content, sound bool, err error) {
-	problem := s.view(viewing{bootID: bootID, deadline: deadline, whole: true}, func(t *Tx) (err error) {
+func (s *Store) current(bootID string, deadline time.Time) (c *content, problem, err error) {
+	err = s.view(viewing{bootID: bootID, deadline: deadline, whole: true}, func(t *Tx) (err error) {
 		if t.problem != nil || !t.Exists() {
 			return t.problem
 		}
 		c, err = readContent(t.bolt)
 		return err
 	})
-	if !errors.Is(problem, ErrDamaged) {
-		return c, true, problem
+	if !errors.Is(err, ErrDamaged) {
+		return c, nil, err
 	}
-	journal, err := readJournal(s.file(JournalFile))
+	journal, journalErr := readJournal(s.file(JournalFile))
 	file, _ := salvage(s.Path(), "") // what cannot be read tells nothing
-	if err != nil || errors.Is(problem, errForeign) || s.vouches(journal, file) != nil {
-		return nil, false, problem
+	if journalErr != nil || errors.Is(err, errForeign) || s.vouches(journal, file) != nil {
+		return nil, nil, err
 	}
-	return journal.content, false, nil
+	return journal.content, err, nil
 }
 
 // reconciling brings a backup and what is known now together.
@@ -94,8 +103,19 @@ func (m *reconciling) run(current *content) (*content, error) {
 		return m.alone()
 	}
 	claims := m.backup.claims("the backup", m.bootID, m.repair.Alive)
-	rest := mergeRest([]source{{content: m.backup}})
+	rest := mergeRest([]source{{content: m.backup}}, m.bootID)
 	delete(rest.buckets, bucketMeta)
+	current.endLosses(m.bootID)
+	for _, name := range rest.lostNetworks() {
+		delete(rest.at(lossPath(name)...).values, keyLost)
+		if current.at(bucketNetworks, name) != nil {
+			continue // what is known now counts
+		}
+		loss := Loss{Epoch: current.currentEpoch(m.bootID), Reason: "allocations of it were missing when the backup was made"}
+		if err := rest.lose(name, loss); err != nil {
+			return nil, err
+		}
+	}
 	m.changed = current.fillIn(rest)
 	for _, cl := range claims {
 		if err := m.claim(current, cl); err != nil {
@@ -124,7 +144,11 @@ func (m *reconciling) losses(current *content) error {
 func (m *reconciling) alone() (*content, error) {
 	epochs := m.backup.at(bucketMeta, bucketEpochs)
 	_, ofThisBoot := epochs.eachValue()[m.bootID]
-	if !ofThisBoot && !m.repair.names(m.bootID) || m.repair.Accept {
+	if m.repair.Accept {
+		m.backup.acceptLoss(m.backup.currentEpoch(m.bootID))
+		return m.backup, nil
+	}
+	if !ofThisBoot && !m.repair.names(m.bootID) {
 		return m.backup, nil
 	}
 	loss := Loss{Epoch: m.backup.beginEpoch(m.bootID), Reason: "a backup was restored, and nothing tells what this boot has written after it"}
@@ -155,7 +179,7 @@ func (m *reconciling) claim(current *content, cl claim) error {
 	for _, h := range cl.alloc.Holders {
 		note := fmt.Sprintf("network %s: %s, container %s, ifname %s: ", cl.network, addr, h.ContainerID, h.IfName)
 		switch {
-		case now.HeldBy(h.Attachment):
+		case slices.ContainsFunc(now.Holders, func(other record.Holder) bool { return same(other.Attachment, h.Attachment) }):
 			continue
 		case !m.repair.Alive(h.NetNS) && len(now.Holders) > 0:
 			note += "container " + now.Holders[0].ContainerID + " holds it now and keeps it"

@@ -235,8 +235,11 @@ func TestABackupOverADamagedCheckpoint(t *testing.T) {
 			if got := n.held(); !maps.Equal(got, six(c.held)) {
 				t.Errorf("held %v", got)
 			}
-			if (len(report.Lost) > 0) != c.lost || report.Kept == "" {
+			if (len(report.Lost) > 0) != c.lost || !strings.HasPrefix(report.Kept, CheckpointFile+damagedSuffix) || !errors.Is(report.Problem, ErrDamaged) {
 				t.Errorf("report %+v", report)
+			}
+			if all := n.damages(); len(all) != 1 || all[0].Problem != report.Problem.Error() {
+				t.Errorf("noted: %+v", all)
 			}
 			n.refusesLost("podnet", c.lost)
 		})
@@ -255,5 +258,75 @@ func TestARestoreThatIsTriedChangesNothing(t *testing.T) {
 	}
 	if diff := cmp.Diff(before, n.files()); diff != "" {
 		t.Errorf("files:\n%s", diff)
+	}
+}
+
+// losing makes a node of which a repair has found all but the last of seven.
+func losing(t *testing.T) *node {
+	n := sixHeld(t)
+	n.add("10.0.0.8", "c6")
+	n.cutJournal(1)
+	n.write(CheckpointFile, nil)
+	n.mend(Repair{})
+	n.refusesLost("podnet", true)
+	return n
+}
+
+func TestABackupOfANodeThatHadLostSomething(t *testing.T) {
+	for name, c := range map[string]struct {
+		with         func(*node) // the node that restores it
+		accept       bool
+		boot         string
+		lost, others bool
+	}{
+		"without a checkpoint":                {with: func(*node) {}, lost: true, others: true},
+		"without a checkpoint, accepted":      {with: func(*node) {}, accept: true},
+		"without a checkpoint, the next boot": {with: func(*node) {}, boot: "boot-002"},
+		"over one that knows the network":     {with: func(n *node) { n.add("10.0.0.2", "c0") }},
+		"over one that does not": {lost: true, with: func(n *node) {
+			if err := n.Update(opAdd, func(tx *Tx) error { return tx.Network("other").SetMigration([]byte(`{}`)) }); err != nil {
+				n.t.Fatal(err)
+			}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			backup := losing(t).backup()
+			n := newNode(t)
+			if err := os.Mkdir(n.dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			c.with(n)
+			n.write("backup", backup)
+			if c.boot != "" {
+				n.boot = c.boot
+			}
+			report, err := n.restored(Repair{Accept: c.accept})
+			if err != nil || slices.Contains(report.Lost, "podnet") != c.lost || report.Others != c.others {
+				t.Errorf("report %+v, %v", report, err)
+			}
+			n.refusesLost("podnet", c.lost)
+			n.refusesLost("elsewhere", c.others)
+		})
+	}
+}
+
+func TestABackupDoesNotSetAContainerAgainstItself(t *testing.T) {
+	for name, c := range map[string]struct{ then, now string }{
+		"whose ifname became known": {"a/+", "a/eth0+"},
+		"whose ifname was known":    {"a/eth0+", "a/+"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := newNode(t)
+			n.hold("10.0.0.2", c.then)
+			n.write("backup", n.backup())
+			n.hold("10.0.0.2", c.now)
+			report, err := n.restored(Repair{})
+			if err != nil || len(report.Notes) > 0 {
+				t.Errorf("notes %q, %v", report.Notes, err)
+			}
+			if got := n.holders("10.0.0.2"); !slices.Equal(got, []string{c.now}) {
+				t.Errorf("holders %q", got)
+			}
+		})
 	}
 }

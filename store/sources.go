@@ -187,15 +187,18 @@ func (s *Store) keptFiles(c *content) ([]source, error) {
 	return all, nil
 }
 
-// scrapClaims finds out of which network each scrap is.
-func (s source) scrapClaims(networks []string) []claim {
+// scrapClaims finds out of which network each scrap is. What is of an earlier
+// boot, as far as the source tells, is none.
+func (s source) scrapClaims(networks []string, bootID string, alive func(record.NetNS) bool) []claim {
+	current := s.content.currentEpoch(bootID)
 	var all []claim
 	for _, sc := range s.scraps {
 		for _, network := range networks {
 			if !record.Sound(network, sc.addr, sc.value) {
 				continue
 			}
-			if a, err := record.Decode(network, sc.addr, sc.value); err == nil {
+			a, err := record.Decode(network, sc.addr, sc.value)
+			if err == nil && !earlier(a, current, alive) {
 				all = append(all, claim{network, a, "a page that nothing leads to, in " + s.name})
 			}
 		}
@@ -215,9 +218,11 @@ func networksIn(sources []source) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// merge puts everything of the sources together but for allocations and what is
-// counted in them: of each key the first source that has it.
-func mergeRest(sources []source) *content {
+// mergeRest puts everything of the sources together but for allocations and what
+// is counted in them: of each key the first source that has it. The numbers of
+// boots, and what goes by them, come from one source, of bootID if any knows it:
+// another checkpoint had others for the same boots.
+func mergeRest(sources []source, bootID string) *content {
 	all := newContent()
 	for _, s := range sources {
 		all.fillIn(s.content)
@@ -228,6 +233,20 @@ func mergeRest(sources []source) *content {
 	}
 	if meta := all.at(bucketMeta); meta != nil {
 		delete(meta.buckets, bucketUnnumbered)
+		delete(meta.buckets, bucketEpochs)
+		delete(meta.values, keyAccepted)
+	}
+	counting := slices.IndexFunc(sources, func(s source) bool { return s.content.knowsBoot(bootID) })
+	if counting < 0 {
+		counting = slices.IndexFunc(sources, func(s source) bool { return s.content.newestEpoch() > 0 })
+	}
+	if counting < 0 {
+		return all
+	}
+	from := sources[counting].content.at(bucketMeta)
+	all.make(bucketMeta, bucketEpochs).fillIn(from.at(bucketEpochs))
+	if accepted, there := from.values[keyAccepted]; there {
+		all.put([]string{bucketMeta}, keyAccepted, accepted)
 	}
 	return all
 }

@@ -46,7 +46,7 @@ func (n *node) salvaged() (whole bool, trees, scraps map[string]string) {
 	for _, c := range src.content.claims("", "", alive) {
 		trees[c.alloc.Addr.String()] = c.alloc.Holders[0].ContainerID
 	}
-	for _, c := range src.scrapClaims([]string{"podnet"}) {
+	for _, c := range src.scrapClaims([]string{"podnet"}, "", alive) {
 		scraps[c.alloc.Addr.String()] = c.alloc.Holders[0].ContainerID
 	}
 	return src.whole, trees, scraps
@@ -228,7 +228,7 @@ func TestOfEachKeyTheFirstSourceCounts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	all := mergeRest([]source{{content: first}, {content: second}})
+	all := mergeRest([]source{{content: first}, {content: second}}, "boot-002")
 	if got := string(all.get(path, "in both")) + " " + string(all.get(path, "in one")); got != "first second" {
 		t.Errorf("got %s", got)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/bolt-local/bolt-local/cmd/internal/wording"
+	"github.com/bolt-local/bolt-local/store"
 )
 
 func printRepair(s screen, r report) error {
@@ -45,7 +46,7 @@ func printRestore(s screen, r report) error {
 	}
 	const differences = "Not as in the backup"
 	switch {
-	case r.Problem != "":
+	case r.Problem != "" && r.Complete != store.TheJournal: // it was a repair
 		return printFound(s, r, "Notes")
 	case len(r.Allocations) > 0:
 		return printFound(s, r, differences)
