@@ -1,6 +1,7 @@
 package migrate
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -121,7 +122,7 @@ func (s State) Backfill(b Backfill) (BackfillReport, error) {
 		report.Dropped = append(report.Dropped, g)
 	}
 	if len(errs) == 0 && b.Network == "" {
-		errs = append(errs, s.settleLosses(b, incomplete(b, claims), &report))
+		errs = append(errs, s.settleLosses(b, cmp.Or(incomplete(b, claims), contradicted(report.Filled)), &report))
 	}
 	return report, cniError(errors.Join(errs...))
 }
@@ -183,7 +184,7 @@ func (s State) fill(b Backfill, n backfill.Network, claims []backfill.Claim) ([]
 				filled = append(filled, Filled{c, backfill.Gone, held})
 				continue // the runtime's list is older than this
 			}
-			outcome, a := n.Storable(c).Decide(held, taken, func(a record.Allocation) bool { return s.Stale(r.Epoch(), a) })
+			outcome, a := n.Storable(c).Decide(held, taken, func(a record.Allocation) bool { return s.Stale(r.Epoch(), a) || s.ended(a, c.Holder.ContainerID) })
 			if outcome == backfill.Added || outcome == backfill.Completed {
 				err := put(a)
 				if errors.Is(err, engine.ErrAside) {
@@ -224,6 +225,14 @@ func (s State) fill(b Backfill, n backfill.Network, claims []backfill.Claim) ([]
 		return nil, err
 	}
 	return filled, nil
+}
+
+// ended tells whether an allocation is of others than a container, and their
+// namespaces certainly gone: an ADD would take its address.
+func (s State) ended(a record.Allocation, containerID string) bool {
+	return len(a.Holders) > 0 && !slices.ContainsFunc(a.Holders, func(h record.Holder) bool {
+		return h.ContainerID == containerID || !s.Namespaces.Dead(h.NetNS)
+	})
 }
 
 // looker is the part of an ipam.Reader that a claim is held against.

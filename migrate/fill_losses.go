@@ -2,6 +2,7 @@ package migrate
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/bolt-local/bolt-local/migrate/backfill"
 	"github.com/bolt-local/bolt-local/store"
@@ -30,6 +31,20 @@ func incomplete(b Backfill, claims []backfill.Claim) string {
 		}
 		if addresses == 0 {
 			return "the runtime tells no address of sandbox " + s.ID
+		}
+	}
+	return ""
+}
+
+// contradicted is why what is stored is not what runs, "" where it is: whom it
+// names instead may have ended, and then the address is given to another.
+func contradicted(filled []Filled) string {
+	for _, f := range filled {
+		elsewhere := func(o Filled) bool { // a guess is right in one network
+			return o.Addr == f.Addr && o.Holder.ContainerID == f.Holder.ContainerID && o.Outcome != backfill.Conflict
+		}
+		if f.Outcome == backfill.Conflict && !slices.ContainsFunc(filled, elsewhere) {
+			return fmt.Sprintf("%s of sandbox %s is recorded for container %s: delete the pod of one", f.Addr, f.Holder.ContainerID, f.Held.Holders[0].ContainerID)
 		}
 	}
 	return ""

@@ -305,6 +305,40 @@ func TestALossIsAcceptedOnlyIfEveryRunningPodIsPlaced(t *testing.T) {
 	}
 }
 
+// A backup brings back whom the address was taken from since.
+func TestOfAnAddressThatAnotherIsRecordedForTheRunningPodIsNotForgotten(t *testing.T) {
+	for name, c := range map[string]struct {
+		netns    string // of the one that is recorded
+		accepted bool
+		want     string
+	}{
+		"the other's namespace is gone":      {netns: "/ns/a", accepted: true, want: "b"},
+		"nobody knows the other's namespace": {netns: "/elsewhere", want: "a"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := newAiling(t)
+			call := n.call("podnet", "", "a")
+			call.NetNS = c.netns
+			if _, err := n.plugin().Add(call); err != nil {
+				t.Fatal(err)
+			}
+			backup := n.backup()
+			n.ended("a")
+			n.lostAll()
+			n.repaired(store.Repair{Backup: backup})
+			r := n.fills(Backfill{
+				Configs:  []*ipam.Config{n.config("podnet", "10.6.0.0/24", "")},
+				Running:  []backfill.Sandbox{n.runs("b", "10.6.0.2")},
+				Complete: true,
+			})
+			if r.Accepted != c.accepted || (r.Lost == "") != c.accepted {
+				t.Errorf("accepted %v, lost %q", r.Accepted, r.Lost)
+			}
+			n.expectHeld("podnet", map[string]string{"10.6.0.2": c.want})
+		})
+	}
+}
+
 func TestAnAddressThatIsSetAsideHoldsUpNoOther(t *testing.T) {
 	n := newAiling(t)
 	n.hostLocalAdds("podnet", "10.6.0.2", "a")
