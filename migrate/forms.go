@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -38,7 +39,8 @@ func (s State) oldPath(network string) string {
 func (s State) admit(network string, c form.Contents, accepted bool) error {
 	path := s.oldPath(network)
 	if n := c.Shut; n != nil && !accepted && n.BootID != "" && n.BootID == s.Store.BootID() {
-		return fmt.Errorf("%w: %s says that this boot has allocations of network %s in %s", store.ErrLost, path, network, s.Store.Path())
+		there := store.New(n.DataDir, store.Options{}).Path()
+		return fmt.Errorf("%w: %s says that this boot has allocations of network %s in %s", store.ErrLost, path, network, there)
 	}
 	if !c.Exists && c.Shut == nil && s.Config.Migration.HostLocalDir == "" {
 		if other := filepath.Join(ipam.DefaultLegacyParent, network); other != path && isDir(other) {
@@ -47,7 +49,8 @@ func (s State) admit(network string, c form.Contents, accepted bool) error {
 				network, path, other)
 		}
 	}
-	if c.Exists && !c.Bare && forgets(s.Store.Dir()) && !forgets(path) {
+	writes := slices.Contains([]engine.Phase{engine.Legacy, engine.Expand, engine.Switch}, target(s.Config))
+	if (writes || c.Exists && !c.Bare) && forgets(s.Store.Dir()) && !forgets(path) {
 		return ipam.Errorf(ipam.CodeConfig,
 			"ipam.dataDir %s is on tmpfs, and host-local's directory %s is not: after a reboot nobody would know which of them is right; put ipam.dataDir on a disk", s.Store.Dir(), path)
 	}

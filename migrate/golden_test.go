@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/netip"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -51,7 +52,7 @@ func TestACopyOfTheGoldenStateShowsTheUnion(t *testing.T) {
 	onGoldens(t, func(t *testing.T, g golden, n *goldenNode) {
 		files := map[string]form.Contents{}
 		for _, net := range g.expected.Networks {
-			c, err := hostlocal.New(goldenNetworks, net.Name).Look()
+			c, err := hostlocal.At(filepath.Join(goldenNetworks, net.Name)).Look()
 			n.must(err)
 			files[net.Name] = c
 		}

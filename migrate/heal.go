@@ -38,9 +38,6 @@ func (s State) heal(call engine.Call) store.Heal {
 		h.Unseen = fmt.Errorf("host-local's directory: %w", err)
 		return h
 	}
-	if c.Shut != nil {
-		h.Boots = append(h.Boots, c.Shut.BootID)
-	}
 	h.Network = call.Network
 	h.Complete = func(migration []byte) bool { return engine.Complete(migration, c) }
 	return h

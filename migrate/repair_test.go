@@ -173,6 +173,41 @@ func TestRepairLeavesBothFormsAlike(t *testing.T) {
 	}
 }
 
+// In legacy the directory alone counts. What a repair or a restore has recorded
+// nobody keeps up, and it must not come back with the first step.
+func TestWhatIsRecordedOfANetworkInLegacyDoesNotComeBack(t *testing.T) {
+	for name, record := range map[string]func(*ailing){
+		"by a repair": func(n *ailing) { n.damaged(true); n.repaired(store.Repair{}) },
+		"by a restore": func(n *ailing) {
+			n.mustAdd("podnet", "expand", "c")
+			backup := n.backup()
+			n.mustAdd("podnet", "legacy", "c")
+			if _, err := n.state(nil).Restore(store.Repair{Backup: backup}, nil); err != nil {
+				n.t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := newAiling(t)
+			a := n.mustAdd("podnet", "legacy", "a")
+			record(n)
+			if err := n.plugin().Del(n.call("podnet", "legacy", "a")); err != nil {
+				t.Fatal(err)
+			}
+			n.ended("a")
+			n.hostLocalAdds("podnet", a.String(), "guest")
+			n.warned = nil
+			n.mustAdd("podnet", "expand", "d")
+			if got, _ := n.held("podnet"); got[a] != "guest" {
+				t.Errorf("%s is held by %q", a, got[a])
+			}
+			if told := strings.Join(n.warned, "\n"); !strings.Contains(told, "took over") || strings.Contains(told, "again") {
+				t.Errorf("told: %s", told)
+			}
+		})
+	}
+}
+
 func (n *ailing) put(name string, content []byte) {
 	n.t.Helper()
 	if err := os.WriteFile(n.file(name), content, 0o600); err != nil {

@@ -91,8 +91,9 @@ func (u *update) enterClosed() error {
 	if u.c.Shut == nil {
 		err := u.old.Make(u.Deadline)
 		if err == nil {
-			u.closes = true
-			return u.look()
+			err = u.look()
+			u.closes = u.c.Bare // else somebody has used it in between
+			return err
 		}
 		u.warnf("%v", err)
 	}

@@ -85,6 +85,18 @@ func TestAWitnessCompletesAnEntry(t *testing.T) {
 	})
 }
 
+// legacy does as host-local does, and asks nobody.
+func TestTheLivingAreTakenOverWhenANetworkLeavesLegacy(t *testing.T) {
+	onPairs(t, func(t *testing.T, n *node) {
+		n.target = engine.Legacy
+		n.mustAdd("a", "10.0.0.2")
+		n.knows("w", "eth0", "10.0.0.3")
+		n.target = engine.Expand
+		got := n.mustAdd("b")
+		n.wantBoth(map[string]string{"10.0.0.2": "a", "10.0.0.3": "w", got: "b"})
+	})
+}
+
 func TestAnAddTakesOverWhatAWitnessAscribesToIt(t *testing.T) {
 	casesOnPairs(t, written, func(t *testing.T, n *node, phase engine.Phase) {
 		n.target = phase

@@ -145,8 +145,10 @@ func (u *update) tell(m *merge) {
 	}
 	switch {
 	case len(parts) == 0:
-	case u.p.Stamp == "":
+	case u.born || u.left:
 		u.warnf("took over %s of %s", counted(m.imported), u.old.Path())
+	case u.p.Stamp == "":
+		u.warnf("%s and the checkpoint, which was repaired, were brought together: %s", u.old.Path(), strings.Join(parts, ", "))
 	default:
 		u.warnf("%s was changed by another: %s", u.old.Path(), strings.Join(parts, ", "))
 	}
@@ -209,7 +211,8 @@ func (u *update) remark(allocs []record.Allocation) error {
 }
 
 // adopt records the attachments that are known to live in ranges that no ADD
-// has brought before: whoever gave them their addresses.
+// has brought before: whoever gave them their addresses. legacy does as host-local
+// does, so that it is asked once more when a network leaves that.
 func (u *update) adopt() error {
 	if !u.call.Grants || u.p.Phase == Legacy {
 		return nil
@@ -218,7 +221,7 @@ func (u *update) adopt() error {
 	if err != nil {
 		return err
 	}
-	if !u.born && covers(stored, u.call.Sets) {
+	if !u.born && !u.left && covers(stored, u.call.Sets) {
 		return nil
 	}
 	living := u.Witness.Living()

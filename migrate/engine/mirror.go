@@ -50,6 +50,7 @@ func (u *update) attempt(fn func(ipam.Tx) error) error {
 		stored:  u.n,
 		touched: map[netip.Addr]bool{},
 		given:   map[string]netip.Addr{},
+		freed:   map[netip.Addr]bool{},
 	}
 	if u.p.Phase != Contract {
 		rec.last = u.c.Last
@@ -113,7 +114,8 @@ func (u *update) mirror(rec *recorder) error {
 		case !wanted && had != nil:
 			changes = append(changes, form.Change{Addr: addr, Had: had})
 			marked = append(marked, record.Allocation{})
-		case !wanted:
+		case !wanted: // what the old form had already lost it cannot tell
+			u.untraced = u.untraced || rec.freed[addr]
 		case had != nil && names(a, *had):
 			u.untraced = true
 			if a, changed := mark(a, had.Holder); changed {

@@ -43,8 +43,8 @@ type node struct {
 	orphaned bool
 	// failWrites, if not 0, is the write of a call to the new form that fails.
 	failWrites int
-	// failDue, if set, is the error of what earlier calls have left to be done.
-	failDue error
+	// due, if set, is what earlier calls have left to be done.
+	due func(ipam.Tx, func(netip.Addr) time.Time) error
 	// failCommit, if set, is the error of the commit of a call.
 	failCommit error
 	// admit, if set, tells why the network must not enter.

@@ -70,6 +70,7 @@ type recorder struct {
 	touched map[netip.Addr]bool
 	order   []netip.Addr
 	given   map[string]netip.Addr // cursors that were set
+	freed   map[netip.Addr]bool   // what was of this boot
 }
 
 func (r *recorder) touch(addr netip.Addr) {
@@ -111,6 +112,13 @@ func (r *recorder) Put(a record.Allocation) error {
 // Delete implements [ipam.Tx].
 func (r *recorder) Delete(addr netip.Addr) error {
 	r.touch(addr)
+	a, held, err := r.to.Get(addr)
+	if err != nil {
+		return err
+	}
+	if held && !r.stale(a) {
+		r.freed[addr] = true
+	}
 	return r.to.Delete(addr)
 }
 

@@ -3,7 +3,6 @@ package engine_test
 import (
 	"errors"
 	"net/netip"
-	"time"
 
 	"github.com/bolt-local/bolt-local/ipam"
 	"github.com/bolt-local/bolt-local/migrate/engine"
@@ -41,10 +40,7 @@ func (s state) Ascribed(_ string, att record.Attachment) []netip.Addr {
 }
 
 func (n *node) engineCall(cfg *ipam.Config) engine.Call {
-	call := engine.Call{Network: enginetest.Network, OldPath: n.pair.Old.Path(), Target: n.target}
-	if n.failDue != nil {
-		call.Due = func(ipam.Tx, func(netip.Addr) time.Time) error { return n.failDue }
-	}
+	call := engine.Call{Network: enginetest.Network, OldPath: n.pair.Old.Path(), Target: n.target, Due: n.due}
 	if cfg != nil {
 		call.Sets = cfg.RangeSets
 	}

@@ -88,6 +88,12 @@ func (u *update) take(next Phase) (waits string, err error) {
 		u.p.Place, u.p.Stamp, u.p.Epoch = "", "", 0
 	case Expand:
 		if phase == Legacy {
+			u.left = true
+			for addr := range all { // as a repair makes them: in legacy nobody keeps them up
+				if err := u.n.Delete(addr); err != nil {
+					return "", err
+				}
+			}
 			if err := u.make(); err != nil {
 				return "", err
 			}

@@ -3,11 +3,14 @@ package engine_test
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/bolt-local/bolt-local/internal/failpoint"
+	"github.com/bolt-local/bolt-local/ipam"
 	"github.com/bolt-local/bolt-local/migrate/engine"
 	"github.com/bolt-local/bolt-local/migrate/engine/enginetest"
 	"github.com/bolt-local/bolt-local/migrate/form"
@@ -45,6 +48,50 @@ func TestADELDoesNotWaitForAWipedFormToBeWrittenAgain(t *testing.T) {
 		n.tamper = nil
 		n.idle()
 		n.wantBoth(map[string]string{b: "b"})
+	})
+}
+
+// The form has nothing that would tell the next call of it: it has to be told.
+func TestADELThatNeitherFormCanKeepFails(t *testing.T) {
+	onPairs(t, func(t *testing.T, n *node) {
+		n.target = engine.Switch
+		n.mustAdd("a")
+		b := n.mustAdd("b")
+		if err := n.pair.Old.Wipes()[0].Do(); err != nil {
+			t.Fatal(err)
+		}
+		n.tamper = func(o form.Old) form.Old { return noRoom{o} }
+		n.failCommit = errFull
+		if err := n.del("a"); !errors.Is(err, errFull) {
+			t.Errorf("the DEL ended with %v", err)
+		}
+		n.tamper, n.failCommit = nil, nil
+		n.mustDel("a") // which waits, or is sent again
+		n.wantBoth(map[string]string{b: "b"})
+	})
+}
+
+// What earlier calls have left is done, whatever becomes of the call: if it came
+// back it would pass for something newer.
+func TestWhatWasDueIsNotTakenBackWithTheCall(t *testing.T) {
+	casesOnPairs(t, written, func(t *testing.T, n *node, phase engine.Phase) {
+		n.lives(phase)
+		var seen []time.Time
+		n.due = func(tx ipam.Tx, changed func(netip.Addr) time.Time) error {
+			seen = append(seen, changed(ip("10.0.0.3")))
+			return tx.Delete(ip("10.0.0.3"))
+		}
+		n.failCommit = errCommit
+		if got, err := n.add("b", "10.0.0.9"); !errors.Is(err, errCommit) {
+			t.Errorf("the ADD was answered %s, %v", got, err)
+		}
+		n.wantHeld("the old form", entries(n.look()), map[string]string{"10.0.0.2": "x"})
+		n.failCommit = nil
+		n.mustAdd("b", "10.0.0.9")
+		if len(seen) != 2 || !seen[1].IsZero() { // not every form knows when
+			t.Errorf("the entry was changed at %v", seen)
+		}
+		n.wantHeld("the view", n.view().held(), map[string]string{"10.0.0.2": "x", "10.0.0.9": "b"})
 	})
 }
 
@@ -142,11 +189,11 @@ func TestAFirstADDThatIsNotCommittedLeavesNothing(t *testing.T) {
 // target nothing would take it on.
 func TestAFirstADDThatFailsBeforeItGivesAnything(t *testing.T) {
 	onPairs(t, func(t *testing.T, n *node) {
-		n.failDue = errCommit
+		n.due = func(ipam.Tx, func(netip.Addr) time.Time) error { return errCommit }
 		if _, err := n.add("a"); !errors.Is(err, errCommit) {
 			t.Fatalf("ADD: %v", err)
 		}
-		n.failDue = nil
+		n.due = nil
 		n.mustAdd("b")
 		n.wantPhase(engine.Contract)
 		n.wantHeld("the view", n.view().held(), map[string]string{"10.0.0.2": "b"})

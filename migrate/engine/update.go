@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/bolt-local/bolt-local/ipam"
@@ -28,6 +29,7 @@ type update struct {
 	unseen   bool   // the place of a form that is shut cannot be looked at
 	unsure   bool   // something in the old form was taken back: the next call looks anew
 	closes   bool   // and goes to contract at once
+	left     bool   // the network has left legacy in this call
 	reopen   bool   // a step from contract back: the old form is written at the end
 	after    func() // what has to wait for the commit
 	swapped  bool   // and that after has done the swap
@@ -36,6 +38,7 @@ type update struct {
 
 	untraced bool               // fn has changed what the old form does not tell
 	mirrored []form.Change      // what fn has changed in the old form, with its marks
+	settled  int                // as many of these were due, and stay
 	last     map[int]netip.Addr // the cursors that fn has set there
 }
 
@@ -69,6 +72,7 @@ func (u *update) run(fn func(ipam.Tx) error) (verb, err error) {
 	if verb = u.due(u.verb); verb != nil {
 		return verb, u.save()
 	}
+	u.settled = len(u.mirrored)
 	before := u.p
 	if verb = u.n.Try(u.step); verb != nil {
 		u.p = before
@@ -92,13 +96,22 @@ func (u *update) due(do func(func(ipam.Tx) error) error) error {
 	}
 	changed := func(addr netip.Addr) time.Time {
 		e, there := u.found.At(addr)
-		if !there {
+		if !there || u.wrote(e) {
 			return time.Time{}
 		}
 		return u.old.Changed(e.Holder.Mark)
 	}
 	return u.n.Try(func() error {
 		return do(func(tx ipam.Tx) error { return u.call.Due(tx, changed) })
+	})
+}
+
+// wrote tells whether an entry is our own, however late it was written: a step or
+// a repair may have done that, and no attachment has come with it.
+func (u *update) wrote(e form.Entry) bool {
+	a, held, err := u.n.Get(e.Addr)
+	return err == nil && held && slices.ContainsFunc(a.Holders, func(h record.Holder) bool {
+		return h.Mark == e.Holder.Mark && h.Origin != record.OriginHostLocal
 	})
 }
 

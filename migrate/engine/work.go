@@ -52,7 +52,7 @@ func (w *Work) Step() Step {
 // Answer is what the caller is told, where the transaction ended with err.
 // Where it could not be committed the old form has been written: what was taken
 // is taken back there, or nobody would free what nobody was told of. What was freed stays
-// so, and the next call sees it; on a full disk that is a success.
+// so, and what was due, and the next call sees it; on a full disk that is a success.
 func (w *Work) Answer(err error, full bool) error {
 	switch {
 	case err == nil:
@@ -60,7 +60,7 @@ func (w *Work) Answer(err error, full bool) error {
 	case !w.ran || w.u.old == nil || w.u.p.Phase == Contract:
 		return err
 	case w.u.call.brings():
-		return errors.Join(err, w.u.takeBack(w.u.mirrored))
+		return errors.Join(err, w.u.takeBack(w.u.mirrored[w.u.settled:]))
 	case full && w.u.call.By == 0 && w.verb == nil && !w.u.untraced:
 		w.u.warnf("%v; %s has it, and the next call that finds room takes it over", err, w.u.old.Path())
 		return nil

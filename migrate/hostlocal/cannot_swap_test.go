@@ -32,7 +32,7 @@ func TestADirectoryThatCannotBeSwappedStaysOpen(t *testing.T) {
 			writeFiles(t, filepath.Join(root, "lower/podnet"), someFiles())
 			data := "redirect_dir=off,lowerdir=" + root + "/lower,upperdir=" + root + "/upper,workdir=" + root + "/work"
 			mount(t, "overlay", filepath.Join(root, "networks"), "overlay", 0, data)
-			return New(filepath.Join(root, "networks"), "podnet")
+			return dirOf(filepath.Join(root, "networks"), "podnet")
 		},
 		"on a file system that has no exchange": func(t *testing.T) *Dir { swapFails(t, unix.EINVAL); return newDir(t, someFiles()) },
 		"on a kernel that has none":             func(t *testing.T) *Dir { swapFails(t, unix.ENOSYS); return newDir(t, someFiles()) },

@@ -29,16 +29,14 @@ const (
 // Dir is one network's directory, or the place where it may be. It is for one
 // call.
 type Dir struct {
-	path string // <parent>/<network>, absolute
-	lock *filelock.Lock
+	path    string // <parent>/<network>, absolute
+	lock    *filelock.Lock
+	missing bool // there was nothing to be locked
 }
 
 var _ form.Old = (*Dir)(nil)
 
-// New returns the directory of a network. It does not touch the disk.
-func New(parent, network string) *Dir { return &Dir{path: filepath.Join(parent, network)} }
-
-// At returns the directory with this path.
+// At returns the directory with this path. It does not touch the disk.
 func At(path string) *Dir { return &Dir{path: path} }
 
 // Path implements [form.Old].
@@ -58,9 +56,10 @@ func (d *Dir) Lock(write bool, deadline time.Time) error {
 	})
 	switch {
 	case err == nil:
-		d.lock = l
+		d.lock, d.missing = l, false
 		return nil
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ENOTDIR):
+		d.missing = true
 		return nil
 	}
 	return fmt.Errorf("host-local's lock: %w", err)
@@ -106,7 +105,7 @@ func (d *Dir) openLocked(deadline time.Time) error {
 		return errors.Join(err, l.Unlock())
 	}
 	d.Unlock()
-	d.lock = l
+	d.lock, d.missing = l, false
 	return nil
 }
 
@@ -126,7 +125,7 @@ func makeDir(path string) error {
 }
 
 func syncDir(path string) error {
-	f, err := os.Open(path)
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0) // a pipe may stand there
 	if err != nil {
 		return err
 	}

@@ -38,7 +38,7 @@ func with(f files, name, content string) files {
 // newPlace is where network podnet's directory may be, in a parent of its own.
 func newPlace(t testing.TB) *Dir {
 	t.Helper()
-	return New(filepath.Join(t.TempDir(), "networks"), "podnet")
+	return dirOf(filepath.Join(t.TempDir(), "networks"), "podnet")
 }
 
 // newDir is network podnet's directory with these files.
@@ -185,3 +185,6 @@ func tree(t testing.TB, root string) map[string]string {
 }
 
 func diffTree(before, after map[string]string) string { return cmp.Diff(before, after) }
+
+// dirOf is that of a network.
+func dirOf(parent, network string) *Dir { return At(filepath.Join(parent, network)) }

@@ -111,7 +111,7 @@ func isLink(path string) bool {
 }
 
 func errLink(path string) error {
-	return fmt.Errorf("%s %w: put the directory itself there", path, form.ErrLink)
+	return fmt.Errorf("%s %w: put the directory itself there, or remove the link in phase contract", path, form.ErrLink)
 }
 
 // scan is what some files of a directory say.

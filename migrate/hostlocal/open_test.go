@@ -277,7 +277,7 @@ func TestFilesOfOthersSurviveEveryRound(t *testing.T) {
 
 // Why it cannot be looked at is told, not that there is none.
 func TestWhatIsPreparedAndCannotBeLookedAt(t *testing.T) {
-	d := New(t.TempDir(), strings.Repeat("n", 250)) // the name beside is longer
+	d := dirOf(t.TempDir(), strings.Repeat("n", 250)) // the name beside is longer
 	if err := d.Open(); !errors.Is(err, unix.ENAMETOOLONG) {
 		t.Errorf("got %v", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -281,4 +282,23 @@ func TestShutBelowAFileIsRefused(t *testing.T) {
 	if got := describe(t, parent); got != "x" {
 		t.Errorf("it is %q", got)
 	}
+}
+
+// host-local may make the directory after the lock that is not there was looked
+// for, and reserve something in it.
+func TestADirectoryThatWasNotLockedIsNotShut(t *testing.T) {
+	d := newPlace(t)
+	must(t, d.Lock(true, time.Now().Add(time.Second)))
+	must(t, mkFiles(someFiles())(d))
+	before := stateOf(t, d)
+	if err := d.Shut(notice(bootA)); err == nil {
+		t.Error("it was shut")
+	}
+	if diff := diffState(before, stateOf(t, d)); diff != "" {
+		t.Errorf("it has changed (-before +now):\n%s", diff)
+	}
+	next := At(d.Path())
+	must(t, next.Lock(true, time.Now().Add(time.Second)))
+	defer next.Unlock()
+	must(t, next.Shut(notice(bootA)))
 }

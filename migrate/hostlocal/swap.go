@@ -22,6 +22,8 @@ func (d *Dir) Shut(n form.Notice) error {
 	switch {
 	case c.Shut != nil:
 		err = d.renew(*c.Shut, n)
+	case c.Exists && d.missing: // and what is in it was not looked at
+		err = fmt.Errorf("%s was made a moment ago: the next call looks at what is in it", d.path)
 	case c.Exists:
 		err = d.swapIn(n)
 	default:
