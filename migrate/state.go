@@ -72,14 +72,15 @@ func (s State) Ready(network string, fn func(ipam.Reader) error) error {
 		err = look()
 	}
 	if err == nil {
-		err = s.writable(call.OldPath)
+		err = OldWritable(call.OldPath)
 	}
 	return cniError(err)
 }
 
-// writable asks the kernel alone. Meanwhile a tombstone may take the place of the
-// directory.
-func (s State) writable(oldPath string) error {
+// OldWritable tells why host-local's directory could not be written, by asking the
+// kernel alone: it writes nothing. What is no directory, "" included, is not asked
+// for, and meanwhile a tombstone may take its place.
+func OldWritable(oldPath string) error {
 	if oldPath == "" || !isDir(oldPath) {
 		return nil
 	}

@@ -13,7 +13,7 @@ import (
 func (f *finder) problem(snap Snapshot) {
 	if snap.Problem == nil {
 		if snap.Unwritable != nil {
-			f.add(Notice{Kind: KindProblem, Text: "ADD is refused: " + wording.OneLine(snap.Unwritable.Error()) + "."})
+			f.refused("", snap.Unwritable)
 		}
 		return
 	}
@@ -25,6 +25,11 @@ func (f *finder) problem(snap Snapshot) {
 		n.Command = wording.Command(f.dataDir, "repair", "--dry-run")
 	}
 	f.add(n)
+}
+
+// refused reports that an ADD cannot write, in a network or for "" in all.
+func (f *finder) refused(network string, why error) {
+	f.add(Notice{Kind: KindProblem, Network: network, Text: "ADD is refused: " + wording.OneLine(why.Error()) + "."})
 }
 
 // damage reports what came of former damage.

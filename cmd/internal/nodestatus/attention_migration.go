@@ -12,6 +12,9 @@ import (
 // a person may want to know of it.
 func (f *finder) migration(n Network) {
 	m := n.Migration
+	if n.Problem == nil && n.Unwritable != nil {
+		f.refused(n.Name, n.Unwritable)
+	}
 	switch {
 	case n.Problem != nil:
 		f.add(Notice{Kind: KindProblem, Network: n.Name, Text: wording.OneLine(n.Problem.Error())})

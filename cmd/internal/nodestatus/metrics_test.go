@@ -1,6 +1,7 @@
 package nodestatus_test
 
 import (
+	"errors"
 	"fmt"
 	"math/big"
 	"slices"
@@ -27,6 +28,30 @@ func TestMetricsAreExact(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got["bolt_local_range_set_free"]); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestACheckpointIsOKWhereItCanBeBelievedAndWritten(t *testing.T) {
+	fails := errors.New("it fails")
+	for story, c := range map[string]struct {
+		snap nodestatus.Snapshot
+		want string
+	}{
+		"all is well":                         {nodestatus.Snapshot{}, "1"},
+		"it cannot be believed":               {nodestatus.Snapshot{Problem: fails}, "0"},
+		"it cannot be written":                {nodestatus.Snapshot{Unwritable: fails}, "0"},
+		"neither":                             {nodestatus.Snapshot{Problem: fails, Unwritable: fails}, "0"},
+		"one network's directory is at fault": {nodestatus.Snapshot{Networks: []nodestatus.Network{{Name: "podnet", Problem: fails}}}, "1"},
+	} {
+		st := nodestatus.New(c.snap, nodestatustest.Plugin())
+		for _, f := range st.Metrics() {
+			if f.Name == "bolt_local_checkpoint_ok" && f.Samples[0].Value != c.want {
+				t.Errorf("%s: it is %s, want %s", story, f.Samples[0].Value, c.want)
+			}
+		}
+		if want := c.snap.Problem == nil && c.snap.Unwritable != nil; st.Checkpoint.Unwritable != want {
+			t.Errorf("%s: unwritable is %v, want %v", story, st.Checkpoint.Unwritable, want)
+		}
 	}
 }
 

@@ -31,6 +31,9 @@ func (r Reader) LoadCompared(network string) (Snapshot, error) { return r.load(n
 func (r Reader) LoadVerified(network string) (Snapshot, error) {
 	snap, err := r.load(network, true)
 	snap.Unwritable = r.State.Store.Writable()
+	for i, n := range snap.Networks {
+		snap.Networks[i].Unwritable = migrate.OldWritable(n.Migration.Directory)
+	}
 	snap.Deferred = r.State.Store.CountDeferred()
 	return snap, err
 }

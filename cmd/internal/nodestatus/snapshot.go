@@ -47,6 +47,9 @@ type Network struct {
 	Partial bool
 	// Problem is what is wrong with the directory.
 	Problem error
+	// Unwritable is why an ADD could not write the directory, where LoadVerified
+	// has looked.
+	Unwritable error
 	// Lost is why allocations may be missing, "" where none is.
 	Lost string
 }

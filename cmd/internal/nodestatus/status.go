@@ -27,7 +27,10 @@ type CheckpointStatus struct {
 	Schema  int       `json:"schema,omitempty"`
 	Writer  string    `json:"writer,omitempty"`
 	Created time.Time `json:"created,omitzero"`
-	Problem string    `json:"problem,omitempty"`
+	// Problem is why it cannot be believed or written, "" where it can.
+	Problem string `json:"problem,omitempty"`
+	// Unwritable: what it says can be believed, and Problem is why ADD is refused.
+	Unwritable bool `json:"unwritable,omitempty"`
 	// Damages are former ones that nobody has acknowledged, the oldest first.
 	Damages []FormerDamage `json:"damages"`
 	// Lost is why ADD is refused in networks that are not stored, "" where it is
@@ -83,8 +86,11 @@ func New(snap Snapshot, plugin *ipam.Plugin) Status {
 		},
 		Networks: []NetworkStatus{},
 	}
-	if snap.Problem != nil {
+	switch {
+	case snap.Problem != nil:
 		st.Checkpoint.Problem = snap.Problem.Error()
+	case snap.Unwritable != nil:
+		st.Checkpoint.Problem, st.Checkpoint.Unwritable = snap.Unwritable.Error(), true
 	}
 	find := finder{dataDir: snap.dataDir(), notices: []Notice{}, searched: snap.searched()}
 	find.problem(snap)

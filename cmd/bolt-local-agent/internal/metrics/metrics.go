@@ -14,6 +14,7 @@ import (
 	"github.com/bolt-local/bolt-local/cmd/internal/nodestatus"
 	"github.com/bolt-local/bolt-local/ipam"
 	"github.com/bolt-local/bolt-local/ipam/netns"
+	"github.com/bolt-local/bolt-local/migrate"
 	"github.com/bolt-local/bolt-local/store"
 )
 
@@ -81,6 +82,9 @@ func (c *Collector) Problem() error {
 		errs = append(errs, fmt.Errorf("%w: ADD is refused in networks that are not stored: %s", store.ErrLost, snap.Lost))
 	}
 	for _, n := range snap.Networks {
+		if err := migrate.OldWritable(n.Migration.Directory); err != nil {
+			errs = append(errs, fmt.Errorf("network %s: %w", n.Name, err))
+		}
 		if n.Lost != "" {
 			errs = append(errs, fmt.Errorf("%w: ADD is refused in network %s: %s", store.ErrLost, n.Name, n.Lost))
 		}

@@ -113,6 +113,29 @@ func TestAScrapeOfADamagedNodeSaysSo(t *testing.T) {
 	}
 }
 
+func TestAScrapeOfANodeThatCannotBeWrittenSaysSo(t *testing.T) {
+	dir, link := t.TempDir(), filepath.Join(t.TempDir(), "link")
+	stores(t, dir)
+	if err := os.Symlink(dir, link); err != nil { // what root may not write either
+		t.Fatal(err)
+	}
+	c := newCollector(link)
+	got := gathered(t, c)
+	for name, want := range map[string]float64{
+		"bolt_local_up": 1,
+		"bolt_local_checkpoint_ok " + store.New(link, store.Options{}).Path(): 0,
+		"bolt_local_attention problem":                                        1,
+		"bolt_local_network_held podnet":                                      1,
+	} {
+		if value, ok := got[name]; !ok || value != want {
+			t.Errorf("%s is %v (there: %v), want %v", name, value, ok, want)
+		}
+	}
+	if err := c.Problem(); !errors.Is(err, store.ErrReadOnly) {
+		t.Errorf("the problem is %v", err)
+	}
+}
+
 func TestALossIsAProblem(t *testing.T) {
 	dir := t.TempDir()
 	stores(t, dir)

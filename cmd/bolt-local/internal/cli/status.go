@@ -18,8 +18,8 @@ The ranges are those of the network's last ADD. Allocations of a previous boot
 count as free. UNPROVEN are allocations that were imported from host-local or
 from a cache, and that no ADD of bolt-local has made since. Former damage is
 told until "repair --acknowledge". The exit status is 0 also where something
-needs attention, and 1 where there is a problem with the checkpoint, or with
-host-local's directory.`,
+needs attention, such as a disk that cannot be written, and 1 where the
+checkpoint cannot be believed, or host-local's directory cannot be read.`,
 		Example: `  bolt-local status
   bolt-local status --output json | jq '.attention'
   cd /var/lib/node_exporter &&

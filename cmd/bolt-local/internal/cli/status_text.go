@@ -63,7 +63,7 @@ func printRangeSets(s screen, st nodestatus.Status) error {
 	}
 	if len(t.rows) == 0 {
 		text := "No network is stored."
-		if st.Checkpoint.Problem != "" {
+		if st.Checkpoint.Problem != "" && !st.Checkpoint.Unwritable {
 			text = "No network can be read."
 		}
 		_, err := fmt.Fprintln(s, text)
