@@ -59,12 +59,17 @@ func (n Network) Unseen() bool {
 	return (n.Partial || n.Problem != nil) && n.Migration.inDirectoryAlone()
 }
 
-// Err is all that is wrong with what was copied.
-func (snap Snapshot) Err() error {
-	err := snap.Problem
+// CheckpointErr is what is wrong with the checkpoint, in whatever network.
+func (snap Snapshot) CheckpointErr() error {
 	if snap.damaged() {
-		err = fmt.Errorf("%w; see `%s`", err, wording.Command(snap.dataDir(), "repair", "--dry-run"))
+		return fmt.Errorf("%w; see `%s`", snap.Problem, wording.Command(snap.dataDir(), "repair", "--dry-run"))
 	}
+	return snap.Problem
+}
+
+// Err is all that is wrong with what was copied, host-local's directories included.
+func (snap Snapshot) Err() error {
+	err := snap.CheckpointErr()
 	for _, n := range snap.Networks {
 		if n.Problem != nil {
 			err = errors.Join(err, fmt.Errorf("network %s: %w", n.Name, n.Problem))

@@ -68,9 +68,11 @@ func (a *app) gc(cmd *cobra.Command, f gcFlags) error {
 		return command.UsageError(fmt.Errorf("a list of valid attachments is that of one network: say which with --network (%s)", networkNames(snap.Networks)))
 	}
 	total := 0
+	var errs []error
 	for _, n := range snap.Networks {
 		freed, err := a.sweep(sweep, snap, n, f.dryRun)
 		total += len(freed)
+		errs = append(errs, err)
 		for _, one := range freed {
 			line := one.String()
 			if f.dryRun {
@@ -81,18 +83,20 @@ func (a *app) gc(cmd *cobra.Command, f gcFlags) error {
 		for _, line := range sweep.takeKept() {
 			a.warn(wording.Printable(line))
 		}
-		if err != nil {
-			return errors.Join(err, a.printTotal(total, f.dryRun))
-		}
 	}
 	if unsure := a.plugin.Namespaces.Unsure(); unsure != nil {
 		a.warn(unsure.Error())
 	}
-	return a.printTotal(total, f.dryRun)
+	err = errors.Join(errs...)
+	if err != nil && total == 0 {
+		return fmt.Errorf("nothing was freed: %w", err)
+	}
+	return errors.Join(err, a.printTotal(total, f.dryRun))
 }
 
 // loadHealed copies what is to be swept. A damaged checkpoint is healed before, as
-// any call that writes does, but for a dry run.
+// any call that writes does, but for a dry run. What is wrong with the directory of
+// one network is no error: it keeps nothing from being freed in others.
 func (a *app) loadHealed(f gcFlags) (nodestatus.Snapshot, error) {
 	if !f.dryRun {
 		if err := a.state().Heal(f.network); err != nil {
@@ -101,14 +105,22 @@ func (a *app) loadHealed(f gcFlags) (nodestatus.Snapshot, error) {
 	}
 	snap, err := a.load(f.network)
 	if err == nil {
-		err = snap.Err()
+		err = snap.CheckpointErr()
 	}
 	return snap, err
 }
 
+// sweep frees in one network. What it returns is freed, also where it fails later.
 func (a *app) sweep(s *sweeper, snap nodestatus.Snapshot, n nodestatus.Network, dryRun bool) ([]ipam.Freed, error) {
+	if n.Problem != nil {
+		return nil, fmt.Errorf("network %s is left out: %w", n.Name, n.Problem)
+	}
 	if !dryRun {
-		return ipam.Sweep(a.state(), ipam.VerbOperatorGC, n.Name, s.selector(n.Name))
+		freed, err := ipam.Sweep(a.state(), ipam.VerbOperatorGC, n.Name, s.selector(n.Name))
+		if err != nil {
+			err = fmt.Errorf("network %s: %w", n.Name, err)
+		}
+		return freed, err
 	}
 	var all []ipam.Freed
 	for _, alloc := range n.Allocations {
