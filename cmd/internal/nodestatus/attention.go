@@ -71,6 +71,8 @@ func (f *finder) sorted() []Notice {
 func (f *finder) add(n Notice) { f.notices = append(f.notices, n) }
 
 // overlaps reports each pair of networks that may give out one address twice.
+// networks are those that hold something in this boot: one that nobody uses any
+// more, such as that of a former name, stays stored and gives out nothing.
 func (f *finder) overlaps(networks []Network) {
 	for i, a := range networks {
 		for _, b := range networks[i+1:] {

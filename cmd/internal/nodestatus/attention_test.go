@@ -6,6 +6,8 @@ import (
 
 	"github.com/bolt-local/bolt-local/cmd/internal/nodestatus"
 	"github.com/bolt-local/bolt-local/cmd/internal/nodestatus/nodestatustest"
+	"github.com/bolt-local/bolt-local/migrate/engine"
+	"github.com/bolt-local/bolt-local/store/record"
 )
 
 // attention is what a snapshot needs some for.
@@ -40,6 +42,35 @@ func TestSetsAreReportedFrom90Percent(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("%d of 253 is reported as %q, want %q", held, got, want)
+		}
+	}
+}
+
+func TestOverlapsAreThoseOfNetworksThatHoldSomething(t *testing.T) {
+	ranges := nodestatustest.Snapshot().Networks[0].Ranges[:1]
+	now := []record.Allocation{nodestatustest.Held("10.1.0.2", nodestatustest.Boot)}
+	before := []record.Allocation{nodestatustest.Held("10.1.0.2", nodestatustest.Boot-1)}
+	for story, c := range map[string]struct {
+		other nodestatus.Network
+		want  int
+	}{
+		"both hold something":                   {nodestatus.Network{Allocations: now}, 1},
+		"one holds nothing":                     {nodestatus.Network{}, 0},
+		"one has held something before":         {nodestatus.Network{Allocations: before}, 0},
+		"nobody can see whether one holds some": {nodestatus.Network{Partial: true, Migration: nodestatus.Migration{Phase: engine.Legacy}}, 1},
+	} {
+		c.other.Name, c.other.Ranges = "renamed", ranges
+		snap := nodestatus.Snapshot{Epoch: nodestatustest.Boot, Networks: []nodestatus.Network{
+			{Name: "podnet", Ranges: ranges, Allocations: now}, c.other,
+		}}
+		got := 0
+		for _, n := range attention(snap) {
+			if n.Kind == nodestatus.KindOverlap {
+				got++
+			}
+		}
+		if got != c.want {
+			t.Errorf("%s: %d overlaps, want %d", story, got, c.want)
 		}
 	}
 }

@@ -95,12 +95,16 @@ func New(snap Snapshot, plugin *ipam.Plugin) Status {
 	find := finder{dataDir: snap.dataDir(), notices: []Notice{}, searched: snap.searched()}
 	find.problem(snap)
 	find.damage(snap)
-	find.overlaps(snap.Networks)
+	var used []Network
 	for _, n := range snap.Networks {
 		usage := plugin.Usage(snap.Epoch, n.Ranges, n.Allocations, n.Migration.blocked())
 		st.Networks = append(st.Networks, newNetworkStatus(n, NewMigrationStatus(n, plugin, snap.Epoch), usage))
 		find.inNetwork(n, usage)
+		if usage.Held > 0 || n.Unseen() {
+			used = append(used, n)
+		}
 	}
+	find.overlaps(used)
 	st.Attention = find.sorted()
 	return st
 }
