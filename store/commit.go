@@ -27,7 +27,10 @@ func (s *Store) commit(db *bolt.DB, t *Tx, op Op, j journalState) error {
 			return err
 		}
 	}
-	var err error
+	err := t.dropForgotten()
+	if err != nil {
+		return err
+	}
 	if t.commit, err = newID(); err != nil {
 		return err
 	}

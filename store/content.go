@@ -60,6 +60,7 @@ func (c *content) apply(ch change) {
 		c.put(ch.Path, string(ch.Key), ch.Value)
 	} else if b := c.at(ch.Path...); b != nil {
 		delete(b.values, string(ch.Key))
+		c.prune(ch.Path)
 	}
 }
 

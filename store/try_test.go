@@ -52,20 +52,27 @@ func (n *node) stays() map[string]string {
 func TestWhatFailedUnderTryIsTakenBackAndNothingElse(t *testing.T) {
 	set := record.RangeSet{{Start: ip("10.0.0.1"), End: ip("10.0.0.9")}}
 	for name, fn := range map[string]func(tx *Tx) error{
-		"an allocation":            func(tx *Tx) error { return tx.Network("podnet").Put(allocation(1, "10.0.0.5", "x")) },
-		"one of another network":   func(tx *Tx) error { return tx.Network("third").Put(allocation(1, "10.0.0.5", "x")) },
-		"one over another":         func(tx *Tx) error { return tx.Network("podnet").Put(allocation(1, "10.0.0.2", "x")) },
-		"one over one of two":      func(tx *Tx) error { return tx.Network("podnet").Put(allocation(0, "fd00::2", "x")) },
-		"a deletion":               func(tx *Tx) error { return tx.Network("podnet").Delete(ip("fd00::2")) },
-		"one without a number":     func(tx *Tx) error { return tx.Network("podnet").Put(allocation(0, "10.0.0.5", "x")) },
-		"a deletion of such a one": func(tx *Tx) error { return tx.Network("podnet").Delete(ip("10.0.0.4")) },
-		"a number for such a one":  func(tx *Tx) error { return tx.Network("podnet").Put(allocation(1, "10.0.0.4", "c")) },
-		"a cursor":                 func(tx *Tx) error { return tx.Network("podnet").SetCursor(set, ip("10.0.0.3")) },
-		"a cursor of another set":  func(tx *Tx) error { return tx.Network("other").SetCursor(set, ip("10.0.0.3")) },
-		"ranges":                   func(tx *Tx) error { return tx.Network("podnet").SetRanges(nil) },
-		"a migration":              func(tx *Tx) error { return tx.Network("podnet").SetMigration([]byte("x")) },
-		"a migration of a new one": func(tx *Tx) error { return tx.Network("third").SetMigration([]byte("x")) },
-		"nothing":                  func(*Tx) error { return nil },
+		"an allocation":               func(tx *Tx) error { return tx.Network("podnet").Put(allocation(1, "10.0.0.5", "x")) },
+		"one of another network":      func(tx *Tx) error { return tx.Network("third").Put(allocation(1, "10.0.0.5", "x")) },
+		"one over another":            func(tx *Tx) error { return tx.Network("podnet").Put(allocation(1, "10.0.0.2", "x")) },
+		"one over one of two":         func(tx *Tx) error { return tx.Network("podnet").Put(allocation(0, "fd00::2", "x")) },
+		"a deletion":                  func(tx *Tx) error { return tx.Network("podnet").Delete(ip("fd00::2")) },
+		"one without a number":        func(tx *Tx) error { return tx.Network("podnet").Put(allocation(0, "10.0.0.5", "x")) },
+		"a deletion of such a one":    func(tx *Tx) error { return tx.Network("podnet").Delete(ip("10.0.0.4")) },
+		"a number for such a one":     func(tx *Tx) error { return tx.Network("podnet").Put(allocation(1, "10.0.0.4", "c")) },
+		"a cursor":                    func(tx *Tx) error { return tx.Network("podnet").SetCursor(set, ip("10.0.0.3")) },
+		"a cursor of another set":     func(tx *Tx) error { return tx.Network("other").SetCursor(set, ip("10.0.0.3")) },
+		"ranges":                      func(tx *Tx) error { return tx.Network("podnet").SetRanges(nil) },
+		"a migration":                 func(tx *Tx) error { return tx.Network("podnet").SetMigration([]byte("x")) },
+		"a migration of a new one":    func(tx *Tx) error { return tx.Network("third").SetMigration([]byte("x")) },
+		"nothing":                     func(*Tx) error { return nil },
+		"a network that is forgotten": func(tx *Tx) error { return tx.Forget("podnet") },
+		"one that is forgotten and comes again": func(tx *Tx) error {
+			return errors.Join(tx.Forget("podnet"), tx.Network("podnet").Put(allocation(1, "10.0.0.5", "x")))
+		},
+		"a new one that is forgotten": func(tx *Tx) error {
+			return errors.Join(tx.Network("third").Put(allocation(0, "10.0.0.5", "x")), tx.Forget("third"))
+		},
 		"the same address over and over": func(tx *Tx) error {
 			net := tx.Network("podnet")
 			return errors.Join(net.Put(allocation(1, "10.0.0.2", "x")), net.Delete(ip("10.0.0.2")), net.Put(allocation(0, "10.0.0.2", "y")), net.Delete(ip("10.0.0.2")))

@@ -10,22 +10,23 @@ import (
 // Tx is one transaction on the checkpoint, or on none: where there is no
 // checkpoint it has no networks.
 type Tx struct {
-	store    *Store
-	bolt     *bolt.Tx   // nil: no checkpoint
-	pages    *unscanned // nil: all were looked at
-	format   Format
-	epochs   epochs
-	epoch    uint64
-	nameless bool   // the boot id cannot be read
-	commit   string // what meta/commit says
-	readOnly error  // why writes are refused, nil where they are not
-	problem  error
-	changes  []change
-	undo     []change   // what takes each of them back
-	made     [][]string // paths of the buckets that it made, in this order
-	spoiled  error      // why it may not be committed
-	done     []Deferred // whose files go once it is durable
-	undoFile bool       // there is one, of no use once this transaction is done
+	store     *Store
+	bolt      *bolt.Tx   // nil: no checkpoint
+	pages     *unscanned // nil: all were looked at
+	format    Format
+	epochs    epochs
+	epoch     uint64
+	nameless  bool   // the boot id cannot be read
+	commit    string // what meta/commit says
+	readOnly  error  // why writes are refused, nil where they are not
+	problem   error
+	changes   []change
+	undo      []change   // what takes each of them back
+	made      [][]string // paths of the buckets that it made, in this order
+	spoiled   error      // why it may not be committed
+	done      []Deferred // whose files go once it is durable
+	forgotten []string   // networks whose buckets go with the commit
+	undoFile  bool       // there is one, of no use once this transaction is done
 }
 
 // begin reads what every transaction needs. It checks nothing but what it
