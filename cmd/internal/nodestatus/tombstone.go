@@ -2,7 +2,6 @@ package nodestatus
 
 import (
 	"fmt"
-	"os"
 
 	"github.com/bolt-local/bolt-local/migrate/engine"
 	"github.com/bolt-local/bolt-local/migrate/form"
@@ -22,7 +21,7 @@ func (r Reader) findGap(network, path string, c form.Contents) string {
 	switch n := c.Shut; {
 	case n != nil && *n == (form.Notice{}):
 		return fmt.Sprintf("%s is a file, but not bolt-local's: host-local fails on it as well, but nothing tells a reader why; %s", path, gapStays)
-	case n != nil && !r.isOwn(*n, network):
+	case n != nil && !r.State.Owns(*n, network):
 		cure := gapMends
 		if r.ofThisBoot(*n) {
 			cure = gapAnothers
@@ -47,26 +46,12 @@ func (r Reader) inTheWay(network string, v engine.View) error {
 		return nil
 	case *n == form.Notice{}:
 		return fmt.Errorf("%s is a file, not host-local's directory: each ADD fails until it is moved away", path)
-	case !r.isOwn(*n, network) && r.ofThisBoot(*n):
+	case !r.State.Owns(*n, network) && r.ofThisBoot(*n):
 		return fmt.Errorf("%s is the tombstone of network %s in the data directory %s: %s", path, n.Network, n.DataDir, gapAnothers)
 	}
 	return nil
 }
 
-func (r Reader) isOwn(n form.Notice, network string) bool {
-	return n.Network == network && sameDir(n.DataDir, r.State.Store.Dir())
-}
-
 func (r Reader) ofThisBoot(n form.Notice) bool {
 	return n.BootID != "" && n.BootID == r.State.Store.BootID()
-}
-
-// sameDir tells whether two paths lead to one directory.
-func sameDir(a, b string) bool {
-	if a == b {
-		return true
-	}
-	infoA, errA := os.Stat(a)
-	infoB, errB := os.Stat(b)
-	return errA == nil && errB == nil && os.SameFile(infoA, infoB)
 }
