@@ -59,7 +59,7 @@ CNI_COMMAND set; without, it shows and mends what the plugin has stored.`,
 	}
 	root.PersistentFlags().StringVar(&a.dataDir, "data-dir", ipam.DefaultDataDir, "data `dir`ectory")
 	_ = root.MarkPersistentFlagDirname("data-dir")
-	root.AddCommand(a.dumpCommand(), a.statusCommand(), a.migrateCommand(), a.gcCommand(), a.releaseCommand(),
+	root.AddCommand(a.dumpCommand(), a.statusCommand(), a.migrateCommand(), a.gcCommand(), a.releaseCommand(), a.forgetCommand(),
 		a.backupCommand(), a.restoreCommand(), a.repairCommand(), a.versionCommand())
 	return root
 }
@@ -100,25 +100,34 @@ func (a *app) absolute() error {
 	return nil
 }
 
-// fileCommand is command for one that takes a file, or - for a standard stream.
-func (a *app) fileCommand(cmd *cobra.Command, run func(cmd *cobra.Command, file string) error) *cobra.Command {
+// argument gives cmd what all commands have, and one argument: missing is the error
+// where there is none, and complete completes it.
+func (a *app) argument(cmd *cobra.Command, missing string, complete cobra.CompletionFunc, run func(cmd *cobra.Command, arg string) error) *cobra.Command {
 	a.command(cmd, func(cmd *cobra.Command) error { return run(cmd, cmd.Flags().Arg(0)) })
 	cmd.Args = func(_ *cobra.Command, args []string) error {
 		switch {
 		case len(args) == 0 || args[0] == "":
-			return errors.New("say which file, or -")
+			return errors.New(missing)
 		case len(args) > 1:
 			return fmt.Errorf("unexpected argument %q", args[1])
 		}
 		return nil
 	}
-	cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, toComplete string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return nil, cobra.ShellCompDirectiveDefault
+		return complete(cmd, args, toComplete)
 	}
 	return cmd
+}
+
+// fileCommand is command for one that takes a file, or - for a standard stream.
+func (a *app) fileCommand(cmd *cobra.Command, run func(cmd *cobra.Command, file string) error) *cobra.Command {
+	files := func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	return a.argument(cmd, "say which file, or -", files, run)
 }
 
 // warn prints a line for the operator beside the output.
