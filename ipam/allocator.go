@@ -53,7 +53,7 @@ func (a *allocator) nameUnknown() error {
 	if err != nil {
 		return err
 	}
-	for _, mine := range ascribed(a.state, a.cfg.Network, a.holder.Attachment, unknown, nil) {
+	for _, mine := range ascribed(unknown, nil, func() []netip.Addr { return a.state.Ascribed(a.cfg.Network, a.holder.Attachment) }) {
 		if err := rename(a.tx, mine, a.holder.Attachment); err != nil {
 			return err
 		}

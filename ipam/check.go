@@ -35,7 +35,7 @@ func (p *Plugin) Check(call Call) error {
 		if err != nil {
 			return err
 		}
-		held = append(held, ascribed(state, cfg.Network, call.attachment(), unknown, prev)...)
+		held = append(held, ascribed(unknown, prev, func() []netip.Addr { return state.Ascribed(cfg.Network, call.attachment()) })...)
 		held = slices.DeleteFunc(held, func(a record.Allocation) bool { return p.Stale(r.Epoch(), a) })
 		if len(held) == 0 {
 			return Errorf(CodeNothingAllocated, "no address is recorded for container %s, ifname %s in network %s", call.ContainerID, call.IfName, cfg.Network)

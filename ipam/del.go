@@ -101,7 +101,7 @@ func (d Deletion) Run(tx Tx) (freed, kept int, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	mine := d.ascribed(unknown)
+	mine := ascribed(unknown, d.Addrs, d.Ascribed)
 	if len(exact)+len(mine) == 0 && d.Gone {
 		mine = unknown // the container is gone, and all of its interfaces
 	}
@@ -127,17 +127,4 @@ func (d Deletion) Run(tx Tx) (freed, kept int, err error) {
 		return freed, 0, nil
 	}
 	return 0, len(unknown), nil
-}
-
-// ascribed returns those of held, all without an ifname, that a witness
-// ascribes to the attachment.
-func (d Deletion) ascribed(held []record.Allocation) []record.Allocation {
-	if len(held) == 0 {
-		return nil
-	}
-	known := d.Addrs
-	if d.Ascribed != nil {
-		known = append(d.Ascribed(), known...)
-	}
-	return among(held, known)
 }

@@ -19,9 +19,9 @@ func prevResult(stdin []byte) (types.Result, error) {
 	if conf.RawPrevResult == nil {
 		return nil, nil
 	}
-	// The library's conversions follow each entry.
-	for _, list := range []string{"ips", "interfaces", "routes"} {
-		entries, _ := conf.RawPrevResult[list].([]any)
+	// The library's conversions follow each entry, and JSON knows a key in any case.
+	for list, value := range conf.RawPrevResult {
+		entries, _ := value.([]any)
 		if slices.Contains(entries, nil) {
 			return nil, Errorf(CodeDecode, "prevResult.%s has an entry that is null", list)
 		}

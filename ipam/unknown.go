@@ -18,13 +18,16 @@ func unnamed(att record.Attachment) record.Attachment {
 }
 
 // ascribed returns those of held, all without an ifname, whose addresses a
-// witness ascribes to the attachment. The cache is asked only for what prev
-// does not settle.
-func ascribed(state State, network string, att record.Attachment, held []record.Allocation, prev []netip.Addr) []record.Allocation {
+// witness ascribes to the attachment: prev, or the cache, which is nil where it is
+// not to be asked.
+func ascribed(held []record.Allocation, prev []netip.Addr, cache func() []netip.Addr) []record.Allocation {
 	if len(held) == 0 {
 		return nil
 	}
-	return among(held, append(state.Ascribed(network, att), prev...))
+	if cache != nil {
+		prev = slices.Concat(prev, cache())
+	}
+	return among(held, prev)
 }
 
 // among returns those of held whose addresses are among known.

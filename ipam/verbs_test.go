@@ -297,7 +297,7 @@ func TestSweepGoesOnInSmallBatchesOnAFullDisk(t *testing.T) {
 	for i := range 50 {
 		mustAdd(t, n, fmt.Sprint("a", i), conf(net24))
 	}
-	state := &tight{State: migrate.State{Store: n.store}}
+	state := &tight{State: migrate.State{Store: n.store, Stale: n.plugin().Stale}}
 	keep := []record.Attachment{{ContainerID: "a7", IfName: "eth0"}}
 	freed, err := ipam.Sweep(state, ipam.VerbGC, "n", ipam.KeepOnly(keep))
 	if err != nil || len(freed) != 49 {
