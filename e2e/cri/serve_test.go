@@ -2,11 +2,13 @@ package cri
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"net/http"
 	"os/exec"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -145,4 +147,43 @@ func TestServeRecordsARunningPodOnceTheConflictIsGone(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+func TestServeGoesOnToGCWhereBackfillGetsNoAnswer(t *testing.T) {
+	for name, breakIt := range map[string]func(f *fakeRuntime){
+		"sandboxes hang": func(f *fakeRuntime) {
+			hangs := map[string]bool{}
+			for _, s := range f.sandboxes[:12] { // more than are asked for at once
+				hangs[s.id] = true
+			}
+			f.onStatus = func(ctx context.Context, call int64, id string) error {
+				if hangs[id] {
+					return hang(ctx, call)
+				}
+				return nil
+			}
+		},
+		"the list after the sandboxes fails": func(f *fakeRuntime) {
+			var asked atomic.Bool
+			f.onStatus = func(context.Context, int64, string) error {
+				asked.Store(true)
+				return nil
+			}
+			f.onList = func(context.Context, int64) error {
+				if asked.Swap(false) {
+					return status.Error(codes.Internal, "no list today")
+				}
+				return nil
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := newPlainNode(t)
+			n.add(t, "gone")
+			f := &fakeRuntime{sandboxes: sandboxes(20)}
+			breakIt(f)
+			n.serve(t, f.serve(t).endpoint)
+			n.waitUntilFreed(t, "gone")
+		})
+	}
 }

@@ -55,7 +55,7 @@ configuration could be read; else a line says why not.`,
 	cacheDirFlag(cmd, &f.cacheDirs)
 	return a.command(cmd, func(ctx context.Context) error {
 		conflicts := 0
-		_, err := a.backfill(ctx, f, func(c counts) bool {
+		err := a.backfill(ctx, f, func(c counts) bool {
 			conflicts = c[backfill.Conflict]
 			return true
 		})
@@ -76,22 +76,22 @@ func cacheDirFlag(cmd *cobra.Command, dirs *[]string) {
 	_ = cmd.MarkFlagDirname("cni-cache-dir")
 }
 
-// backfill is one round, and tells whether the runtime has answered. It fails
-// where one sandbox or network did, after all others are done. sumsUp tells
-// whether the last line, with the counts, is printed.
-func (a *app) backfill(ctx context.Context, f fillFlags, sumsUp func(counts) bool) (answered bool, err error) {
+// backfill is one round. It fails where one sandbox or network did, after all
+// others are done. sumsUp tells whether the last line, with the counts, is
+// printed.
+func (a *app) backfill(ctx context.Context, f fillFlags, sumsUp func(counts) bool) error {
 	client, err := a.runtime()
 	if err != nil {
-		return false, unchanged(err)
+		return unchanged(err)
 	}
 	defer client.Close()
 	listing, err := client.Sandboxes(ctx)
 	if err != nil {
-		return false, unchanged(err)
+		return unchanged(err)
 	}
 	configs, all := a.configs(f.confDir)
 	if len(configs) == 0 && !a.state().Store.Exists() {
-		return true, unchanged(fmt.Errorf("no configuration in %s uses bolt-local with ipam.dataDir %s: name its directory with --conf-dir", f.confDir, a.dataDir))
+		return unchanged(fmt.Errorf("no configuration in %s uses bolt-local with ipam.dataDir %s: name its directory with --conf-dir", f.confDir, a.dataDir))
 	}
 	report, err := a.state().Backfill(migrate.Backfill{
 		Configs:   configs,
@@ -104,7 +104,7 @@ func (a *app) backfill(ctx context.Context, f fillFlags, sumsUp func(counts) boo
 		DryRun:    f.dryRun,
 	})
 	a.printFilled(report, f.dryRun, sumsUp)
-	return true, errors.Join(append([]error{err}, listing.Failed...)...)
+	return errors.Join(append([]error{err}, listing.Failed...)...)
 }
 
 // unchanged says that nothing has happened yet.

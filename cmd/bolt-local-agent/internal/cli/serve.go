@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bolt-local/bolt-local/cmd/bolt-local-agent/internal/metrics"
-	"github.com/bolt-local/bolt-local/cmd/bolt-local-agent/internal/sweep"
 	"github.com/bolt-local/bolt-local/cmd/internal/command"
 	"github.com/bolt-local/bolt-local/cmd/internal/nodestatus"
 	"github.com/bolt-local/bolt-local/cmd/internal/wording"
@@ -25,13 +24,6 @@ import (
 const (
 	defaultListen   = "127.0.0.1:9431"
 	defaultInterval = 5 * time.Minute
-)
-
-// The wait until the runtime is asked again doubles up to a minute: at the start
-// of a node it comes later.
-const (
-	firstRetry   = time.Second
-	longestRetry = time.Minute
 )
 
 // shutdownTime is how long a scrape may take to its end.
@@ -111,85 +103,4 @@ func (a *app) serve(ctx context.Context, listen string, interval time.Duration, 
 		return nil
 	}
 	return err
-}
-
-// rounds backfills and sweeps again and again until ctx ends; before the runtime
-// has answered for the first time it asks more often.
-func (a *app) rounds(ctx context.Context, interval time.Duration, fill fillFlags, gc gcFlags, health *health, counters *metrics.Collector) {
-	sweeper := a.sweeper(gc)
-	retry := firstRetry
-	for known := false; ctx.Err() == nil; {
-		r := round{app: a, counters: counters}
-		answered := r.backfill(ctx, fill)
-		if answered {
-			known = true
-			if r.gc(ctx, sweeper, gc) > 0 {
-				r.backfill(ctx, fill) // whom a stale record stood in the way of
-			}
-		}
-		if ctx.Err() == nil { // else it was broken off, and says nothing
-			health.set(errors.Join(r.errs...))
-		}
-		if known {
-			pause(ctx, interval)
-			continue
-		}
-		pause(ctx, retry)
-		retry = min(2*retry, longestRetry)
-	}
-}
-
-// round is what is done once in an interval. A part that fails, such as a single
-// sandbox that is broken, keeps nothing else from being done.
-type round struct {
-	app      *app
-	counters *metrics.Collector
-	errs     []error
-}
-
-func (r *round) backfill(ctx context.Context, f fillFlags) (answered bool) {
-	answered, err := r.app.backfill(ctx, f, func(c counts) bool { return c.changed() })
-	r.ended(ctx, "backfill", err)
-	return answered
-}
-
-func (r *round) gc(ctx context.Context, s *sweep.Sweeper, f gcFlags) (freed int) {
-	freed, err := r.app.sweep(ctx, s, f)
-	r.counters.Freed(metrics.UnknownToRuntime, freed)
-	r.ended(ctx, "gc", err)
-	return freed
-}
-
-func (r *round) ended(ctx context.Context, what string, err error) {
-	if ctx.Err() != nil {
-		return
-	}
-	if err != nil {
-		r.app.warn(what + ": " + wording.OneLine(err.Error()))
-	}
-	r.counters.Round(what, err)
-	r.errs = append(r.errs, err)
-}
-
-// health is how the last round went. The zero value is that of a process that
-// has had none.
-type health struct {
-	mu    sync.Mutex
-	begun bool
-	last  error
-}
-
-func (h *health) set(err error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.begun, h.last = true, err
-}
-
-func (h *health) err() error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if !h.begun {
-		return errors.New("the container runtime has not answered yet")
-	}
-	return h.last
 }

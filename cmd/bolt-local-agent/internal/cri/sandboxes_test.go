@@ -129,21 +129,25 @@ func TestEachKindOfSandboxIsToldApart(t *testing.T) {
 	}
 }
 
+// never answers.
+func never(ctx context.Context, _ string) (*runtimeapi.PodSandboxStatusResponse, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
 func TestARuntimeThatDoesNotAnswerIsGivenUp(t *testing.T) {
-	never := func(ctx context.Context, _ string) (*runtimeapi.PodSandboxStatusResponse, error) {
-		<-ctx.Done()
-		return nil, ctx.Err()
-	}
-	many := make([]string, 1000)
-	for i := range many {
-		many[i] = fmt.Sprint(i)
-	}
+	once := 0
 	for name, c := range map[string]struct {
 		runtime runtime
 		want    string
 	}{
-		"it hangs at once":         {runtime{list: func() ([]*runtimeapi.PodSandbox, error) { time.Sleep(2 * testTimeout); return nil, nil }}, "listing the pod sandboxes: no answer within 500ms"},
-		"it hangs at each sandbox": {runtime{list: listing(many...), status: never}, "no answer within 500ms"},
+		"it hangs at once": {runtime{list: func() ([]*runtimeapi.PodSandbox, error) { time.Sleep(2 * testTimeout); return nil, nil }}, "listing the pod sandboxes: no answer within 500ms"},
+		"it hangs after its list": {runtime{list: func() ([]*runtimeapi.PodSandbox, error) {
+			if once++; once > 1 {
+				time.Sleep(2 * testTimeout)
+			}
+			return listing("a", "b", "c", "d")()
+		}, status: never}, "listing the pod sandboxes: no answer within 500ms"},
 		"it speaks another version": {runtime{list: func() ([]*runtimeapi.PodSandbox, error) {
 			return nil, status.Error(codes.Unimplemented, "unknown service")
 		}}, "does not speak CRI v1"},
@@ -190,6 +194,42 @@ func TestOneSandboxThatHangsDoesNotHoldUpTheRest(t *testing.T) {
 	got, err := c.Sandboxes(t.Context())
 	if err != nil || len(got.Running) != 2 || len(got.Failed) != 1 {
 		t.Errorf("%d run, %d failed, %v", len(got.Running), len(got.Failed), err)
+	}
+}
+
+// One that lists its sandboxes is well: the shims of some are not.
+func TestSandboxesThatHangHoldUpNoOther(t *testing.T) {
+	many := make([]string, 1000)
+	for i := range many {
+		many[i] = fmt.Sprint("hangs", i)
+	}
+	for name, c := range map[string]struct {
+		ids     []string
+		running int
+		failed  int // at most: those that are asked meanwhile hang, too
+		says    string
+	}{
+		"three of five":      {[]string{"a", "hangs1", "hangs2", "hangs3", "z"}, 2, 3, "asking for sandbox hangs1: no answer within 500ms"},
+		"each of a thousand": {many, 0, 2*atOnce + 1, "of 1000 sandboxes, as 3 had no answer within 500ms"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client, _ := serve(t, runtime{
+				list: listing(c.ids...),
+				status: func(ctx context.Context, id string) (*runtimeapi.PodSandboxStatusResponse, error) {
+					if strings.HasPrefix(id, "hangs") {
+						return never(ctx, id)
+					}
+					return running(id, "10.0.0.5"), nil
+				},
+			})
+			got, err := client.Sandboxes(t.Context())
+			if err != nil || len(got.Running) != c.running || len(got.Failed) > c.failed {
+				t.Fatalf("%d run, %d failed, %v", len(got.Running), len(got.Failed), err)
+			}
+			if err := errors.Join(got.Failed...); !errors.Is(err, ErrRuntime) || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("failed: %v, want one with %q", err, c.says)
+			}
+		})
 	}
 }
 

@@ -1,0 +1,139 @@
+package cri
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/bolt-local/bolt-local/migrate/backfill"
+)
+
+// atOnce is how many sandboxes are asked for at the same time, and maxHanging of
+// how many no answer may come in time before no more are asked for: each costs
+// the whole time.
+const (
+	atOnce     = 8
+	maxHanging = 3
+)
+
+// answer is what the runtime says of one sandbox.
+type answer struct {
+	asked              bool
+	sandbox            backfill.Sandbox
+	ready, hostNetwork bool
+	err                error
+	hung               bool // there was none in time
+}
+
+// asker asks for sandboxes, a few at a time.
+type asker struct {
+	client *Client
+	giveUp context.CancelCauseFunc
+	enough chan struct{} // is closed where no more are asked for
+
+	mu      sync.Mutex
+	hanging int
+}
+
+// statuses asks for each id. The error is for a runtime that has died, or hangs:
+// one that still lists its sandboxes fails in some of them alone.
+func (c *Client) statuses(ctx context.Context, ids []string) ([]answer, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	a := &asker{client: c, giveUp: cancel, enough: make(chan struct{})}
+	answers := make([]answer, len(ids))
+	next := make(chan int)
+	var group sync.WaitGroup
+	for range min(atOnce, len(ids)) {
+		group.Go(func() {
+			for i := range next {
+				answers[i] = c.status(ctx, ids[i])
+				answers[i].asked = true
+				a.judge(ctx, answers[i])
+			}
+		})
+	}
+	a.ask(ctx, len(ids), next)
+	close(next)
+	group.Wait()
+	return answers, context.Cause(ctx)
+}
+
+// ask hands out the numbers of the ids.
+func (a *asker) ask(ctx context.Context, n int, next chan<- int) {
+	for i := range n {
+		select {
+		case <-a.enough:
+			return
+		default:
+		}
+		select {
+		case next <- i:
+		case <-a.enough:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// judge tells a runtime that is gone from a sandbox that is: containerd answers
+// with the same codes, or not at all, where a shim has died or hangs.
+func (a *asker) judge(ctx context.Context, got answer) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if got.hung {
+		a.hanging++
+	}
+	tooMany := got.hung && a.hanging == maxHanging
+	if ctx.Err() != nil || !tooMany && !hasCode(got.err, codes.Unavailable) {
+		return
+	}
+	if _, err := a.client.List(ctx); err != nil {
+		a.giveUp(err)
+	} else if tooMany {
+		close(a.enough)
+	}
+}
+
+func hasCode(err error, want codes.Code) bool {
+	var c code
+	return errors.As(err, &c) && c.Code == want
+}
+
+func (c *Client) status(ctx context.Context, id string) answer {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	r, err := c.runtime.PodSandboxStatus(ctx, &runtimeapi.PodSandboxStatusRequest{PodSandboxId: id, Verbose: true})
+	if err != nil {
+		return answer{err: c.failed("asking for sandbox "+id, err), hung: ctx.Err() != nil}
+	}
+	s := r.GetStatus()
+	if s == nil {
+		return answer{err: fmt.Errorf("%w at %s: asking for sandbox %s: the answer has no status", ErrRuntime, c.endpoint, id)}
+	}
+	addrs, err := addressesOf(s.GetNetwork())
+	if err != nil {
+		return answer{err: fmt.Errorf("%w at %s: sandbox %s: %w", ErrRuntime, c.endpoint, id, err)}
+	}
+	told := parseInfo(r.Info)
+	a := answer{
+		ready:       s.State == runtimeapi.PodSandboxState_SANDBOX_READY,
+		hostNetwork: s.GetLinux().GetNamespaces().GetOptions().GetNetwork() == runtimeapi.NamespaceMode_NODE,
+		sandbox: backfill.Sandbox{
+			ID:         id,
+			NetNS:      told.netns,
+			Pod:        podOf(s),
+			Interfaces: withUnnamed(told.interfaces, addrs),
+		},
+	}
+	if s.CreatedAt > 0 {
+		a.sandbox.CreatedAt = time.Unix(0, s.CreatedAt)
+	}
+	return a
+}
