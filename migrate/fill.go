@@ -29,6 +29,9 @@ type Backfill struct {
 	// Complete: the runtime has told of all that run, and each network that is
 	// configured could be read.
 	Complete bool
+	// Doubt is asked before a loss is accepted, once nothing else is against it: it
+	// is told what was lost, and says why not yet, "" where it may be. nil for none.
+	Doubt func(loss string) string
 	// BootTime is CLOCK_BOOTTIME: what is added begins its grace period.
 	BootTime time.Duration
 	// DryRun changes nothing.

@@ -71,6 +71,9 @@ func (s State) settleLosses(b Backfill, incomplete string, report *BackfillRepor
 		}
 		return nil
 	})
+	if incomplete == "" && (err == nil || b.unreadable) && b.Doubt != nil {
+		incomplete = b.Doubt(why)
+	}
 	switch {
 	case b.DryRun && b.unreadable:
 		report.Accepted, report.Lost = incomplete == "", incomplete

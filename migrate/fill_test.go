@@ -286,6 +286,13 @@ func TestALossIsAcceptedOnlyIfEveryRunningPodIsPlaced(t *testing.T) {
 			b.Running = append(b.Running, s)
 		},
 		"not everything could be read": func(_ *ailing, b *Backfill) { b.Complete = false },
+		"the caller is in doubt": func(_ *ailing, b *Backfill) {
+			b.Doubt = func(loss string) string { return "not yet: " + loss }
+		},
+		"the caller is in doubt, of a dry run": func(_ *ailing, b *Backfill) {
+			b.DryRun = true
+			b.Doubt = func(string) string { return "not yet" }
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := newAiling(t)

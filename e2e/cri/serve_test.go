@@ -30,11 +30,13 @@ type server struct {
 	url string // without a path
 }
 
-func (n plainNode) serve(t *testing.T, endpoint string) *server {
+// serve starts an agent; what more says counts.
+func (n plainNode) serve(t *testing.T, endpoint string, more ...string) *server {
 	t.Helper()
-	s := &server{cmd: exec.Command(testenv.Binary(t, lab.Agent), "serve", "--listen", "127.0.0.1:0",
+	args := []string{"serve", "--listen", "127.0.0.1:0",
 		"--data-dir", n.dataDir, "--conf-dir", n.confDir, "--cni-cache-dir", n.cacheDir, "--runtime-endpoint", endpoint,
-		"--interval", "100ms", "--grace", "0", "--confirm-after", "10ms", "--timeout", "1s")}
+		"--interval", "100ms", "--grace", "0", "--confirm-after", "10ms", "--timeout", "1s"}
+	s := &server{cmd: exec.Command(testenv.Binary(t, lab.Agent), append(args, more...)...)}
 	out, err := s.cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -44,8 +44,8 @@ backfill settles it. What is recorded wins over what the runtime says: a
 conflict is told, nothing is changed, and the exit status is 1.
 
 Where ADD was refused because allocations had been lost, it is served again if
-the runtime has told of every pod, each address lies in a known range, and every
-configuration could be read; else a line says why not.`,
+the runtime has told of every pod, and of one at least, each address lies in a
+known range, and every configuration could be read; else a line says why not.`,
 		Example: `  bolt-local-agent backfill --dry-run
   bolt-local-agent backfill`,
 	}
@@ -55,7 +55,8 @@ configuration could be read; else a line says why not.`,
 	cacheDirFlag(cmd, &f.cacheDirs)
 	return a.command(cmd, func(ctx context.Context) error {
 		conflicts := 0
-		err := a.backfill(ctx, f, func(c counts) bool {
+		atOnce := func(string) string { return "" }
+		err := a.backfill(ctx, f, atOnce, func(c counts) bool {
 			conflicts = c[backfill.Conflict]
 			return true
 		})
@@ -77,9 +78,9 @@ func cacheDirFlag(cmd *cobra.Command, dirs *[]string) {
 }
 
 // backfill is one round. It fails where one sandbox or network did, after all
-// others are done. sumsUp tells whether the last line, with the counts, is
-// printed.
-func (a *app) backfill(ctx context.Context, f fillFlags, sumsUp func(counts) bool) error {
+// others are done. later is why a loss that could be accepted is not yet, ""
+// where it is. sumsUp tells whether the last line, with the counts, is printed.
+func (a *app) backfill(ctx context.Context, f fillFlags, later func(loss string) string, sumsUp func(counts) bool) error {
 	client, err := a.runtime()
 	if err != nil {
 		return unchanged(err)
@@ -100,10 +101,16 @@ func (a *app) backfill(ctx context.Context, f fillFlags, sumsUp func(counts) boo
 		Running:   listing.Running,
 		NotReady:  listing.NotReady,
 		Complete:  all && len(listing.Failed) == 0,
-		BootTime:  bootTime(),
-		DryRun:    f.dryRun,
+		Doubt: func(loss string) string {
+			if why := doubt(listing, client.Endpoint()); why != "" {
+				return why
+			}
+			return later(loss)
+		},
+		BootTime: bootTime(),
+		DryRun:   f.dryRun,
 	})
-	a.printFilled(report, f.dryRun, sumsUp)
+	a.printFilled(report, client.Endpoint(), f.dryRun, sumsUp)
 	return errors.Join(append([]error{err}, listing.Failed...)...)
 }
 
@@ -138,7 +145,7 @@ type counts map[backfill.Outcome]int
 
 func (c counts) changed() bool { return c[backfill.Added]+c[backfill.Completed] > 0 }
 
-func (a *app) printFilled(r migrate.BackfillReport, dryRun bool, sumsUp func(counts) bool) {
+func (a *app) printFilled(r migrate.BackfillReport, endpoint string, dryRun bool, sumsUp func(counts) bool) {
 	if r.Repaired != nil {
 		a.say(done(dryRun, "repaired", "would repair") + " the checkpoint: " + wording.OneLine(r.Repaired.Error()))
 	}
@@ -172,7 +179,7 @@ func (a *app) printFilled(r migrate.BackfillReport, dryRun bool, sumsUp func(cou
 	}
 	switch {
 	case r.Accepted:
-		a.say("Every running pod is recorded: ADD " + done(dryRun, "is", "would be") + " served again.")
+		a.say("Every running pod that the container runtime at " + endpoint + " knows is recorded: ADD " + done(dryRun, "is", "would be") + " served again.")
 	case r.Lost != "":
 		a.warn("ADD stays refused, as pods may run that are not recorded: " + r.Lost + "; once `bolt-local dump` has every pod of the node, `bolt-local repair --accept` lets it go on")
 	}

@@ -21,21 +21,29 @@ const (
 // rounds backfills and sweeps again and again until ctx ends; before the runtime
 // has answered for the first time it asks more often.
 func (a *app) rounds(ctx context.Context, interval time.Duration, fill fillFlags, gc gcFlags, health *health, counters *metrics.Collector) {
-	sweeper := a.sweeper(gc)
-	retry := firstRetry
-	for known := false; ctx.Err() == nil; {
-		r := round{app: a, counters: counters}
-		if r.answered(ctx) {
-			known = true
+	var (
+		sweeper  = a.sweeper(gc)
+		patience patience
+		endpoint string // that has answered last
+		retry    = firstRetry
+	)
+	for ctx.Err() == nil {
+		r := round{app: a, counters: counters, patience: &patience}
+		if answered := r.answered(ctx); answered != "" {
+			if answered != endpoint {
+				a.say("The container runtime at " + answered + " answers.")
+			}
+			endpoint = answered
 			r.backfill(ctx, fill)
 			if r.gc(ctx, sweeper, gc) > 0 {
 				r.backfill(ctx, fill) // whom a stale record stood in the way of
 			}
 		}
+		patience.roundEnded()
 		if ctx.Err() == nil { // else it was broken off, and says nothing
 			health.set(errors.Join(r.errs...))
 		}
-		if known {
+		if endpoint != "" {
 			pause(ctx, interval)
 			continue
 		}
@@ -49,21 +57,28 @@ func (a *app) rounds(ctx context.Context, interval time.Duration, fill fillFlags
 type round struct {
 	app      *app
 	counters *metrics.Collector
+	patience *patience
 	errs     []error
 }
 
-// answered tells whether the runtime lists its sandboxes. Where it does not, a
-// backfill and a gc would fail alike: the round counts as a failed backfill.
-func (r *round) answered(ctx context.Context) bool {
-	_, err := r.app.list(ctx)
+// answered returns the endpoint of the runtime, if that lists its sandboxes. "" is
+// where a backfill and a gc would fail alike: the round counts as a failed
+// backfill.
+func (r *round) answered(ctx context.Context) (endpoint string) {
+	client, err := r.app.runtime()
+	if err == nil {
+		defer client.Close()
+		_, err = client.List(ctx)
+	}
 	if err != nil {
 		r.ended(ctx, "backfill", unchanged(err))
+		return ""
 	}
-	return err == nil
+	return client.Endpoint()
 }
 
 func (r *round) backfill(ctx context.Context, f fillFlags) {
-	r.ended(ctx, "backfill", r.app.backfill(ctx, f, func(c counts) bool { return c.changed() }))
+	r.ended(ctx, "backfill", r.app.backfill(ctx, f, r.patience.doubt, func(c counts) bool { return c.changed() }))
 }
 
 func (r *round) gc(ctx context.Context, s *sweep.Sweeper, f gcFlags) (freed int) {

@@ -43,6 +43,9 @@ func Dial(endpoint string, timeout time.Duration) (*Client, error) {
 	return &Client{endpoint: endpoint, timeout: timeout, conn: conn, runtime: runtimeapi.NewRuntimeServiceClient(conn)}, nil
 }
 
+// Endpoint is the runtime's socket, as a URL.
+func (c *Client) Endpoint() string { return c.endpoint }
+
 // Close closes the connection.
 func (c *Client) Close() error { return c.conn.Close() }
 

@@ -20,6 +20,11 @@ type Listing struct {
 	Running []backfill.Sandbox
 	// NotReady are the ids of those that do not run any more.
 	NotReady []string
+	// Started are the ids of those that were ready in the last list alone: nothing
+	// is known of them yet.
+	Started []string
+	// Listed is how many the last list had, of any kind.
+	Listed int
 	// Failed says of which sandboxes the runtime could not tell.
 	Failed []error
 }
@@ -46,10 +51,17 @@ func (c *Client) Sandboxes(ctx context.Context) (Listing, error) {
 		return Listing{}, err
 	}
 	if len(ids) > 0 { // the first list is old by now
+		first := ready
 		if ready, err = c.List(ctx); err != nil {
 			return Listing{}, err
 		}
+		for _, id := range slices.Sorted(maps.Keys(ready)) {
+			if ready[id] && !first[id] {
+				l.Started = append(l.Started, id)
+			}
+		}
 	}
+	l.Listed = len(ready)
 	unasked := 0
 	for i, a := range answers {
 		switch s := a.sandbox; {

@@ -119,6 +119,7 @@ func TestEachKindOfSandboxIsToldApart(t *testing.T) {
 			sandbox("verbose", "/n", iface("eth0", "10.0.0.5"), iface("", "fd00::5")),
 		},
 		NotReady: []string{"stopped", "stops"},
+		Listed:   7,
 	}
 	if len(got.Failed) != 1 || !strings.Contains(got.Failed[0].Error(), "broken: its state is lost") {
 		t.Errorf("failed: %v", got.Failed)
@@ -126,6 +127,27 @@ func TestEachKindOfSandboxIsToldApart(t *testing.T) {
 	got.Failed = nil
 	if diff := cmp.Diff(want, got, cmpopts.EquateComparable(netip.Addr{})); diff != "" {
 		t.Errorf("listing differs (-want +got):\n%s", diff)
+	}
+}
+
+func TestASandboxThatIsStartedMeanwhileIsTold(t *testing.T) {
+	lists := [][]string{{"a", "b"}, {"a", "new"}}
+	c, _ := serve(t, runtime{
+		list: func() ([]*runtimeapi.PodSandbox, error) {
+			ids := lists[0]
+			lists = lists[1:]
+			return listing(ids...)()
+		},
+		status: func(_ context.Context, id string) (*runtimeapi.PodSandboxStatusResponse, error) {
+			return running(id, "10.0.0.5"), nil
+		},
+	})
+	got, err := c.Sandboxes(t.Context())
+	if err != nil || len(got.Running) != 1 || got.Listed != 2 {
+		t.Errorf("%d of %d run, %v", len(got.Running), got.Listed, err)
+	}
+	if diff := cmp.Diff([]string{"new"}, got.Started); diff != "" {
+		t.Errorf("started differ (-want +got):\n%s", diff)
 	}
 }
 

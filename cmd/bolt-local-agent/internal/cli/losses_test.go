@@ -1,0 +1,56 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/bolt-local/bolt-local/cmd/bolt-local-agent/internal/cri"
+)
+
+func TestAListingThatMayLackPodsIsInDoubt(t *testing.T) {
+	for name, c := range map[string]struct {
+		listing cri.Listing
+		want    string // a part, "" for no doubt
+	}{
+		"it has what runs":            {cri.Listing{Listed: 1}, ""},
+		"it has nothing":              {cri.Listing{}, "the container runtime at unix:///a.sock lists no sandbox at all"},
+		"a sandbox was started":       {cri.Listing{Listed: 2, Started: []string{"new"}}, "1 sandbox was started meanwhile, such as new"},
+		"several sandboxes were, too": {cri.Listing{Listed: 3, Started: []string{"a", "b"}}, "2 sandboxes were started meanwhile, such as a"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := doubt(c.listing, "unix:///a.sock"); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
+				t.Errorf("in doubt: %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// Each round is what was lost, "" where no loss could be accepted.
+func TestALossIsAcceptedInTheSecondRoundInARowThatCould(t *testing.T) {
+	for name, c := range map[string]struct {
+		rounds [][]string // by round, by backfill
+		want   bool       // of the last one
+	}{
+		"the first":                            {[][]string{{"a"}}, false},
+		"the second":                           {[][]string{{"a"}, {"a"}}, true},
+		"the first, twice in it":               {[][]string{{"a", "a"}}, false},
+		"a round between that could not":       {[][]string{{"a"}, {}, {"a"}}, false},
+		"another loss since":                   {[][]string{{"a"}, {"b"}}, false},
+		"nothing was lost":                     {[][]string{{""}}, true},
+		"nothing is lost any more, and a loss": {[][]string{{"a"}, {""}, {"a"}}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var p patience
+			accepted := false
+			for _, round := range c.rounds {
+				for _, loss := range round {
+					accepted = p.doubt(loss) == ""
+				}
+				p.roundEnded()
+			}
+			if accepted != c.want {
+				t.Errorf("accepted: %v", accepted)
+			}
+		})
+	}
+}
