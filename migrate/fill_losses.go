@@ -80,7 +80,7 @@ func (s State) settleLosses(b Backfill, incomplete string, report *BackfillRepor
 		return nil
 	case err != nil:
 		return err
-	case why == "" && report.Repaired == nil:
+	case why == "" && (report.Repaired == nil || incomplete != ""): // the repair had everything
 		return nil
 	case incomplete != "":
 		report.Lost = fmt.Sprintf("%s (%s)", incomplete, why)

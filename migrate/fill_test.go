@@ -346,6 +346,17 @@ func TestOfAnAddressThatAnotherIsRecordedForTheRunningPodIsNotForgotten(t *testi
 	}
 }
 
+func TestAfterARepairThatHadEverythingNothingIsRefused(t *testing.T) {
+	n := newAiling(t)
+	n.mustAdd("podnet", "", "a")
+	n.damaged(false)
+	r := n.fills(Backfill{Configs: []*ipam.Config{n.config("podnet", "10.6.0.0/24", "")}}) // which is not complete
+	if r.Repaired == nil || r.Accepted || r.Lost != "" {
+		t.Errorf("%+v", r)
+	}
+	n.mustAdd("podnet", "", "b")
+}
+
 func TestAnAddressThatIsSetAsideHoldsUpNoOther(t *testing.T) {
 	n := newAiling(t)
 	n.hostLocalAdds("podnet", "10.6.0.2", "a")
