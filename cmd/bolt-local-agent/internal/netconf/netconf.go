@@ -78,6 +78,8 @@ type list struct {
 	Name       string            `json:"name"`
 	Plugins    []json.RawMessage `json:"plugins"`
 	Delegates  []json.RawMessage `json:"delegates"`
+
+	LoadOnlyInlinedPlugins flag `json:"loadOnlyInlinedPlugins"`
 }
 
 func read(path string) ([]*ipam.Config, error) {
@@ -85,7 +87,12 @@ func read(path string) ([]*ipam.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	return parse(b)
+	configs, err := parse(b)
+	if filepath.Ext(path) != listExtension {
+		return configs, err
+	}
+	more, moreErr := beside(path, b)
+	return append(configs, more...), errors.Join(err, moreErr)
 }
 
 func parse(doc []byte) ([]*ipam.Config, error) {

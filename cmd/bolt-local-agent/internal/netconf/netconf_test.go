@@ -1,6 +1,7 @@
 package netconf
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -36,6 +37,33 @@ func TestWhichNetworksAreOurs(t *testing.T) {
 		"multus' delegates": {files: map[string]string{
 			"00-multus.conf": `{"cniVersion":"0.3.1","name":"multus","type":"multus","delegates":[{"cniVersion":"1.0.0","name":"podnet","plugins":[{"type":"bridge",` + ours + `}}]}]}`},
 			want: []found{{"podnet", ipam.DefaultDataDir, "10.1.0.1-10.1.0.2", false}}},
+		"a list's plugins in the directory of its network": {files: map[string]string{
+			"10-podnet.conflist": `{"cniVersion":"1.0.0","name":"podnet"}`,
+			"podnet/10-ptp.conf": `{"type":"ptp",` + ours + `}}`,
+			"podnet/README":      `{`},
+			want: []found{{"podnet", ipam.DefaultDataDir, "10.1.0.1-10.1.0.2", false}}},
+		"the chained role there, beside what the list has": {files: map[string]string{
+			"10-podnet.conflist": `{"cniVersion":"1.1.0","name":"podnet","loadOnlyInlinedPlugins":"False","plugins":[{"type":"bridge",` + ours + `}}]}`,
+			"podnet/90-own.conf": `{"type":"bolt-local"}`},
+			want: []found{{"podnet", ipam.DefaultDataDir, "10.1.0.1-10.1.0.2", false}, {"podnet", ipam.DefaultDataDir, "", true}}},
+		"a list that has none there": {files: map[string]string{
+			"10-podnet.conflist": `{"cniVersion":"1.0.0","name":"podnet","loadOnlyInlinedPlugins":true,"plugins":[{"type":"portmap"}]}`,
+			"podnet/10-ptp.conf": `{`}},
+		"a single configuration, which has none there": {files: map[string]string{
+			"10-podnet.conf":     `{"cniVersion":"1.0.0","name":"podnet","type":"ptp"}`,
+			"podnet/10-ptp.conf": `{`}},
+		"one there that cannot be read": {files: map[string]string{
+			"10-podnet.conflist": `{"cniVersion":"1.0.0","name":"podnet","plugins":[{"type":"bridge",` + ours + `}}]}`,
+			"podnet/10-ptp.conf": `{`},
+			want: []found{{"podnet", ipam.DefaultDataDir, "10.1.0.1-10.1.0.2", false}}, err: "podnet/10-ptp.conf: unexpected end"},
+		"a file in the place of the directory": {files: map[string]string{
+			"10-podnet.conflist": `{"cniVersion":"1.0.0","name":"podnet","plugins":[{"type":"portmap"}]}`,
+			"podnet":             ""}, err: "10-podnet.conflist is left out: its plugins"},
+		"neither true nor false": {files: map[string]string{
+			"10-podnet.conflist": `{"cniVersion":"1.0.0","name":"podnet","loadOnlyInlinedPlugins":7}`}, err: "loadOnlyInlinedPlugins is 7"},
+		"a name that leads elsewhere": {files: map[string]string{
+			"10-podnet.conflist": `{"cniVersion":"1.0.0","name":"a/../podnet","plugins":[{"type":"portmap"}]}`,
+			"podnet/10-ptp.conf": `{`}},
 		"ranges that the runtime brings": {files: map[string]string{
 			"10-podnet.conf": `{"cniVersion":"0.4.0","name":"podnet","type":"ptp","capabilities":{"ipRanges":true},"ipam":{"type":"bolt-local"}}`},
 			want: []found{{"podnet", ipam.DefaultDataDir, "", false}}},
@@ -58,7 +86,8 @@ func TestWhichNetworksAreOurs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			for file, text := range c.files {
-				if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
+				path := filepath.Join(dir, file)
+				if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
 					t.Fatal(err)
 				}
 			}
