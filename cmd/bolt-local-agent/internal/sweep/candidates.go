@@ -99,10 +99,12 @@ const (
 )
 
 // age compares a holder with the grace period. known takes over since when this
-// process knows one that has no time.
+// process knows one that has no time. One that is yet to come is of an earlier
+// boot's clock: it was recorded then, and counts in this one.
 func (s *Sweeper) age(c candidate, known map[key]time.Duration) age {
 	now, since := s.BootTime(), c.holder.BootTime
-	if since == 0 {
+	untold := since == 0 || since > now
+	if untold {
 		seen, ok := s.known[c.key()]
 		if !ok {
 			seen = now
@@ -111,9 +113,9 @@ func (s *Sweeper) age(c candidate, known map[key]time.Duration) age {
 		known[c.key()] = seen
 	}
 	switch {
-	case since <= now && now-since >= s.Grace:
+	case now-since >= s.Grace:
 		return isOld
-	case c.holder.BootTime == 0:
+	case untold:
 		return isUntold
 	}
 	return isYoung

@@ -6,8 +6,8 @@
 //     cache, or is of a network that the operator has named, and then those alone
 //     are looked at: so what podman or nerdctl have made is left alone;
 //   - it is of this boot, and older than the grace period by CLOCK_BOOTTIME: an
-//     ADD in flight is in no listing yet. One that was imported without its time
-//     is as old as this process has known it;
+//     ADD in flight is in no listing yet. One that was imported without its time,
+//     or has that of an earlier boot, is as old as this process has known it;
 //   - two listings that began after that, some time apart, do not have it;
 //   - it was not changed in between;
 //   - its network namespace is not alive, and was not recorded in another mount

@@ -133,7 +133,7 @@ func TestOnlyWhatTheRuntimeDoesNotKnowIsFreed(t *testing.T) {
 			n.between = func() { delete(n.listing, "box1") }
 		}, true, ""},
 		"it is younger than the grace period": {pod("10.0.0.1", func(_ *record.Allocation, h *record.Holder) { h.BootTime++ }), nil, true, ""},
-		"its time is of another clock":        {pod("10.0.0.1", func(_ *record.Allocation, h *record.Holder) { h.BootTime = 2 * now }), nil, true, ""},
+		"its time is of an earlier boot":      {pod("10.0.0.1", func(_ *record.Allocation, h *record.Holder) { h.BootTime = now + 1 }), nil, true, "its age is not recorded"},
 		"its time is not recorded":            {pod("10.0.0.1", func(_ *record.Allocation, h *record.Holder) { h.BootTime = 0 }), nil, true, "its age is not recorded"},
 		"its pod has a uid alone":             {alloc: pod("10.0.0.1", func(_ *record.Allocation, h *record.Holder) { h.Pod = record.Pod{UID: "u"} })},
 		"podman made it":                      {pod("10.0.0.1", func(_ *record.Allocation, h *record.Holder) { h.Pod = record.Pod{Name: "web"} }), nil, true, ""},
@@ -186,23 +186,28 @@ func TestOnlyWhatTheRuntimeDoesNotKnowIsFreed(t *testing.T) {
 	}
 }
 
-// The grace period of what carries no time begins when this process first sees it.
-func TestWhatCarriesNoTimeIsAsOldAsItIsKnown(t *testing.T) {
-	n := newNode(t)
-	n.store(pod("10.0.0.1", func(_ *record.Allocation, h *record.Holder) { h.BootTime = 0 }))
-	clock := now
-	s := n.sweeper(func(s *Sweeper) { s.BootTime = func() time.Duration { return clock } })
-	for _, step := range []struct {
-		later time.Duration
-		held  int
-	}{{0, 1}, {grace - 1, 1}, {1, 0}} {
-		clock += step.later
-		if _, err := s.Run(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if got := n.held(); len(got) != step.held {
-			t.Errorf("%s later: held %v", clock-now, got)
-		}
+// The grace period of what carries no time, or that of an earlier boot's clock,
+// begins when this process first sees it.
+func TestWhatCarriesNoTimeOfThisBootIsAsOldAsItIsKnown(t *testing.T) {
+	for name, recorded := range map[string]time.Duration{"no time": 0, "one that is yet to come": 100 * now} {
+		t.Run(name, func(t *testing.T) {
+			n := newNode(t)
+			n.store(pod("10.0.0.1", func(_ *record.Allocation, h *record.Holder) { h.BootTime = recorded }))
+			clock := now
+			s := n.sweeper(func(s *Sweeper) { s.BootTime = func() time.Duration { return clock } })
+			for _, step := range []struct {
+				later time.Duration
+				held  int
+			}{{0, 1}, {grace - 1, 1}, {1, 0}} {
+				clock += step.later
+				if _, err := s.Run(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				if got := n.held(); len(got) != step.held {
+					t.Errorf("%s later: held %v", clock-now, got)
+				}
+			}
+		})
 	}
 }
 
