@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"github.com/bolt-local/bolt-local/cmd/bolt-local-agent/internal/metrics"
@@ -97,27 +96,4 @@ func (r *round) ended(ctx context.Context, what string, err error) {
 	}
 	r.counters.Round(what, err)
 	r.errs = append(r.errs, err)
-}
-
-// health is how the last round went. The zero value is that of a process that
-// has had none.
-type health struct {
-	mu    sync.Mutex
-	begun bool
-	last  error
-}
-
-func (h *health) set(err error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.begun, h.last = true, err
-}
-
-func (h *health) err() error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if !h.begun {
-		return errors.New("the container runtime has not answered yet")
-	}
-	return h.last
 }

@@ -10,13 +10,11 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/spf13/cobra"
 
 	"github.com/bolt-local/bolt-local/cmd/bolt-local-agent/internal/metrics"
 	"github.com/bolt-local/bolt-local/cmd/internal/command"
 	"github.com/bolt-local/bolt-local/cmd/internal/nodestatus"
-	"github.com/bolt-local/bolt-local/cmd/internal/wording"
 	"github.com/bolt-local/bolt-local/ipam"
 )
 
@@ -25,9 +23,6 @@ const (
 	defaultListen   = "127.0.0.1:9431"
 	defaultInterval = 5 * time.Minute
 )
-
-// shutdownTime is how long a scrape may take to its end.
-const shutdownTime = 5 * time.Second
 
 func (a *app) serveCommand() *cobra.Command {
 	var (
@@ -68,20 +63,11 @@ func (a *app) serve(ctx context.Context, listen string, interval time.Duration, 
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(counters)
 	var health health
-	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4}))
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
-		if err := errors.Join(health.err(), counters.Problem()); err != nil {
-			http.Error(w, wording.OneLine(err.Error()), http.StatusServiceUnavailable)
-			return
-		}
-		fmt.Fprintln(w, "ok")
-	})
 	listener, err := net.Listen("tcp", listen)
 	if err != nil {
 		return fmt.Errorf("--listen %s: %w", listen, err)
 	}
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+	server := newServer(registry, &health, &shared{look: counters.Problem})
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
 	a.say("Serving metrics at http://" + listener.Addr().String() + "/metrics.")
