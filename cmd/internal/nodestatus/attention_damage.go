@@ -71,5 +71,6 @@ func (f *finder) lost(network, why string) {
 		next = "dump"
 	}
 	f.add(Notice{Kind: KindLost, Network: network, Command: wording.Command(f.dataDir, next), Text: fmt.Sprintf(
-		"%s until the next boot: %s. If `bolt-local dump` has every pod of the node, `bolt-local repair --accept` lets it go on at once.", where, why)})
+		"%s until the next boot: %s. If `%s` has every pod of the node, `%s` lets it go on at once.",
+		where, why, wording.Command(f.dataDir, "dump"), wording.Command(f.dataDir, "repair", "--accept"))})
 }

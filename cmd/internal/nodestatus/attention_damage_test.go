@@ -107,3 +107,11 @@ deferred-del "": 3 DELs wait in /d/deferred: once the checkpoint can be written 
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
+
+func TestWhatLetsADDGoOnNamesTheDataDirectory(t *testing.T) {
+	found := attention(nodestatus.Snapshot{Path: "/d/checkpoint.db", Lost: "a page is gone"})
+	want := "If `bolt-local dump --data-dir /d` has every pod of the node, `bolt-local repair --accept --data-dir /d` lets"
+	if len(found) != 1 || !strings.Contains(found[0].Text, want) {
+		t.Errorf("%+v, want %s", found, want)
+	}
+}

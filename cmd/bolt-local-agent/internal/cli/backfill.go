@@ -181,7 +181,7 @@ func (a *app) printFilled(r migrate.BackfillReport, endpoint string, dryRun bool
 	case r.Accepted:
 		a.say("Every running pod that the container runtime at " + endpoint + " knows is recorded: ADD " + done(dryRun, "is", "would be") + " served again.")
 	case r.Lost != "":
-		a.warn("ADD stays refused, as pods may run that are not recorded: " + r.Lost + "; once `bolt-local dump` has every pod of the node, `bolt-local repair --accept` lets it go on")
+		a.warn(staysRefused(a.dataDir, r.Lost))
 	}
 }
 

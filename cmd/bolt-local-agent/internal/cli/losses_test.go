@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/bolt-local/bolt-local/cmd/bolt-local-agent/internal/cri"
+	"github.com/bolt-local/bolt-local/ipam"
 )
 
 func TestAListingThatMayLackPodsIsInDoubt(t *testing.T) {
@@ -22,6 +23,17 @@ func TestAListingThatMayLackPodsIsInDoubt(t *testing.T) {
 				t.Errorf("in doubt: %q, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+func TestWhatAPersonMayDoNamesAnotherDataDirectory(t *testing.T) {
+	for dir, want := range map[string]string{
+		ipam.DefaultDataDir: "once `bolt-local dump` has every pod of the node, `bolt-local repair --accept` lets",
+		"/d":                "once `bolt-local dump --data-dir /d` has every pod of the node, `bolt-local repair --accept --data-dir /d` lets",
+	} {
+		if got := staysRefused(dir, "why"); !strings.Contains(got, "not recorded: why; "+want) {
+			t.Errorf("%s, want %s", got, want)
+		}
 	}
 }
 
