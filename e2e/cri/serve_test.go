@@ -125,6 +125,19 @@ func TestServeWaitsForTheRuntimeOfANodeThatStarts(t *testing.T) {
 	}
 }
 
+// A round takes as long as --confirm-after, in which the agent is not well yet.
+func TestInTheFirstRoundTheRuntimeHasAnswered(t *testing.T) {
+	n := newPlainNode(t)
+	n.add(t, "gone")
+	s := n.serve(t, (&fakeRuntime{sandboxes: sandboxes(1)}).serve(t).endpoint, "--confirm-after", "1h")
+	eventually(t, roundsLimit, "the agent is in its first round", func() error {
+		if _, err := s.get(t, "/healthz"); err == nil || !strings.Contains(err.Error(), "the first round is not over yet") {
+			return fmt.Errorf("it says %v", err)
+		}
+		return nil
+	})
+}
+
 func TestServeGoesOnToGCBesideASandboxThatStaysBroken(t *testing.T) {
 	n := newPlainNode(t)
 	n.add(t, "gone")

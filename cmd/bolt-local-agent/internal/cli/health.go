@@ -6,26 +6,29 @@ import (
 	"time"
 )
 
-// health is how the last round went. The zero value is that of a process that
-// has had none.
+// What keeps an agent from being well before its first round has ended.
+var (
+	errNoAnswer   = errors.New("the container runtime has not answered yet")
+	errFirstRound = errors.New("the first round is not over yet")
+)
+
+// health is how the last round went, at first errNoAnswer.
 type health struct {
-	mu    sync.Mutex
-	begun bool
-	last  error
+	mu   sync.Mutex
+	last error
 }
+
+func newHealth() *health { return &health{last: errNoAnswer} }
 
 func (h *health) set(err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.begun, h.last = true, err
+	h.last = err
 }
 
 func (h *health) err() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !h.begun {
-		return errors.New("the container runtime has not answered yet")
-	}
 	return h.last
 }
 

@@ -29,6 +29,9 @@ func (a *app) rounds(ctx context.Context, interval time.Duration, fill fillFlags
 	for ctx.Err() == nil {
 		r := round{app: a, counters: counters, patience: &patience}
 		if answered := r.answered(ctx); answered != "" {
+			if endpoint == "" {
+				health.set(errFirstRound)
+			}
 			if answered != endpoint {
 				a.say("The container runtime at " + answered + " answers.")
 			}

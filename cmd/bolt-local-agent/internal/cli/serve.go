@@ -62,12 +62,12 @@ func (a *app) serve(ctx context.Context, listen string, interval time.Duration, 
 	a.waited = counters.Waited
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(counters)
-	var health health
+	health := newHealth()
 	listener, err := net.Listen("tcp", listen)
 	if err != nil {
 		return fmt.Errorf("--listen %s: %w", listen, err)
 	}
-	server := newServer(registry, &health, &shared{look: counters.Problem})
+	server := newServer(registry, health, &shared{look: counters.Problem})
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
 	a.say("Serving metrics at http://" + listener.Addr().String() + "/metrics.")
@@ -75,7 +75,7 @@ func (a *app) serve(ctx context.Context, listen string, interval time.Duration, 
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	var rounds sync.WaitGroup
-	rounds.Go(func() { a.rounds(ctx, interval, fill, gc, &health, counters) })
+	rounds.Go(func() { a.rounds(ctx, interval, fill, gc, health, counters) })
 	select {
 	case err = <-served:
 	case <-ctx.Done():

@@ -14,7 +14,7 @@ import (
 )
 
 func TestNoClientHoldsUpTheServerForGood(t *testing.T) {
-	s := newServer(prometheus.NewRegistry(), &health{}, &shared{})
+	s := newServer(prometheus.NewRegistry(), newHealth(), &shared{})
 	if s.ReadTimeout <= 0 || s.WriteTimeout <= scrapeTime || s.IdleTimeout <= 0 {
 		t.Errorf("limits are %s to read, %s to write, %s idle", s.ReadTimeout, s.WriteTimeout, s.IdleTimeout)
 	}
@@ -27,15 +27,16 @@ func TestHealthzTellsEachReason(t *testing.T) {
 		status         int
 		text           string
 	}{
+		"nothing was asked yet":      {errNoAnswer, nil, http.StatusServiceUnavailable, "the container runtime has not answered yet"},
 		"all is well":                {nil, nil, http.StatusOK, "ok"},
 		"the last round has failed":  {failed, nil, http.StatusServiceUnavailable, "backfill failed"},
 		"the checkpoint has, too":    {failed, lost, http.StatusServiceUnavailable, "backfill failed; lost"},
 		"the checkpoint is not well": {nil, lost, http.StatusServiceUnavailable, "lost"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var h health
+			h := newHealth()
 			h.set(c.round)
-			s := newServer(prometheus.NewRegistry(), &h, &shared{look: func() error { return c.problem }})
+			s := newServer(prometheus.NewRegistry(), h, &shared{look: func() error { return c.problem }})
 			w := httptest.NewRecorder()
 			s.Handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/healthz", nil))
 			if text := strings.TrimSpace(w.Body.String()); w.Code != c.status || text != c.text {
