@@ -2,6 +2,8 @@ package cri
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -103,5 +105,22 @@ func TestGCFreesNothingUnlessTwoListingsAgree(t *testing.T) {
 				t.Errorf("gc has freed what one listing lacked:\n%s", said)
 			}
 		})
+	}
+}
+
+// That a CRI runtime has made the container, the cache alone knows.
+func TestGCReadsTheCacheThatTheConfigurationNames(t *testing.T) {
+	n := newPlainNode(t)
+	for _, id := range []string{"pod", "other"} {
+		if err := n.tryAddWith(t, id, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n.cache(t, "pod", n.holders(t)["pod"])
+	if said, err := n.gc(t, (&fakeRuntime{}).serve(t).endpoint); err != nil {
+		t.Errorf("gc: %v\n%s", err, said)
+	}
+	if got := slices.Collect(maps.Keys(n.holders(t))); !slices.Equal(got, []string{"other"}) {
+		t.Errorf("held by %v, want other alone", got)
 	}
 }

@@ -43,11 +43,17 @@ func (n plainNode) add(t *testing.T, id string) {
 // tryAdd may be used from any goroutine.
 func (n plainNode) tryAdd(t *testing.T, id string) error {
 	t.Helper()
+	return n.tryAddWith(t, id,
+		fmt.Sprintf("IgnoreUnknown=1;K8S_POD_NAMESPACE=default;K8S_POD_NAME=web;K8S_POD_UID=uid-of-%[1]s;K8S_POD_INFRA_CONTAINER_ID=%[1]s", id))
+}
+
+// tryAddWith is tryAdd with what the runtime says of the pod in CNI_ARGS.
+func (n plainNode) tryAddWith(t *testing.T, id, args string) error {
+	t.Helper()
 	conf := bridge(n.ipam())
 	conf["cniVersion"], conf["name"] = "1.0.0", network
 	call := lab.Call{
-		Verb: "ADD", ContainerID: id, IfName: ifname, NetNS: "/nowhere/" + id, AnyNetNS: true, Config: encode(t, conf),
-		Args: fmt.Sprintf("IgnoreUnknown=1;K8S_POD_NAMESPACE=default;K8S_POD_NAME=web;K8S_POD_UID=uid-of-%[1]s;K8S_POD_INFRA_CONTAINER_ID=%[1]s", id),
+		Verb: "ADD", ContainerID: id, IfName: ifname, NetNS: "/nowhere/" + id, AnyNetNS: true, Config: encode(t, conf), Args: args,
 	}
 	reply, err := call.Run(t.Context(), n.plugin)
 	if err == nil {
@@ -70,7 +76,8 @@ func (n plainNode) cache(t *testing.T, id, addr string) {
 	t.Helper()
 	result := encode(t, object{
 		"kind": "cniCacheV1", "containerId": id, "ifName": ifname, "networkName": network, "netns": "/nowhere/" + id,
-		"result": object{"cniVersion": "1.0.0", "ips": []object{{"address": addr + "/16"}}},
+		"cniArgs": [][]string{{"K8S_POD_UID", "uid-of-" + id}},
+		"result":  object{"cniVersion": "1.0.0", "ips": []object{{"address": addr + "/16"}}},
 	})
 	if err := os.WriteFile(filepath.Join(n.cacheDir, network+"-"+id+"-"+ifname), result, 0o600); err != nil {
 		t.Fatal(err)
@@ -85,9 +92,10 @@ func (n plainNode) removeConfig(t *testing.T) {
 	}
 }
 
+// gc finds the cache by the network's configuration.
 func (n plainNode) gc(t *testing.T, endpoint string) (said string, err error) {
 	t.Helper()
-	return tryAgent(t, "gc", "--data-dir", n.dataDir, "--runtime-endpoint", endpoint, "--cni-cache-dir", n.cacheDir,
+	return tryAgent(t, "gc", "--data-dir", n.dataDir, "--conf-dir", n.confDir, "--runtime-endpoint", endpoint,
 		"--grace", "0", "--confirm-after", "10ms", "--timeout", "1s")
 }
 

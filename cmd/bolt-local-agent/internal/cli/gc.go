@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/bolt-local/bolt-local/cmd/bolt-local-agent/internal/netconf"
 	"github.com/bolt-local/bolt-local/cmd/bolt-local-agent/internal/sweep"
 	"github.com/bolt-local/bolt-local/cmd/internal/command"
 	"github.com/bolt-local/bolt-local/cmd/internal/wording"
@@ -26,6 +28,7 @@ const (
 type gcFlags struct {
 	grace, confirmAfter time.Duration
 	networks            []string
+	confDir             string
 	cacheDirs           []string
 	dryRun              bool
 }
@@ -35,6 +38,7 @@ func (f *gcFlags) add(cmd *cobra.Command) {
 	flags.DurationVar(&f.grace, "grace", defaultGrace, "how old an allocation has to be")
 	flags.DurationVar(&f.confirmAfter, "confirm-after", defaultConfirmAfter, "ask the runtime once more after this time")
 	flags.StringArrayVar(&f.networks, "network", nil, "free in this `network` alone, and there also what carries no pod's identity; may be repeated")
+	confDirFlag(cmd, &f.confDir)
 	cacheDirFlag(cmd, &f.cacheDirs)
 }
 
@@ -60,6 +64,9 @@ namespace is not alive. What podman or nerdctl have made carries no such id, and
 is left alone, unless its network is named with --network: then that network
 alone is looked at.
 
+libcni's caches are those in --cni-cache-dir, and those that the configurations
+in --conf-dir name with ipam.cniCacheDirs.
+
 Run it in the mount namespace of the runtime. Do not name a network that another
 runtime uses, too.`,
 		Example: `  bolt-local-agent gc --dry-run
@@ -77,15 +84,22 @@ runtime uses, too.`,
 			return command.UsageError(errors.New("--interval is not negative"))
 		}
 		sweeper := a.sweeper(f)
+		round := func() (freed int, err error) {
+			cache, errs := a.cache(f)
+			for _, err := range errs {
+				a.warn(wording.OneLine(err.Error()))
+			}
+			return a.sweep(ctx, sweeper, cache, f)
+		}
 		if *interval == 0 {
-			freed, err := a.sweep(ctx, sweeper, f)
+			freed, err := round()
 			if freed > 0 || err == nil {
 				err = errors.Join(err, a.printTotal(freed, f.dryRun))
 			}
 			return err
 		}
 		for ctx.Err() == nil {
-			if _, err := a.sweep(ctx, sweeper, f); err != nil && ctx.Err() == nil {
+			if _, err := round(); err != nil && ctx.Err() == nil {
 				a.warn(wording.OneLine(err.Error()))
 			}
 			pause(ctx, *interval)
@@ -108,13 +122,31 @@ func (a *app) sweeper(f gcFlags) *sweep.Sweeper {
 			Grace:        f.grace,
 			ConfirmAfter: f.confirmAfter,
 			Networks:     f.networks,
-			Cache:        cnicache.Cache{Dirs: f.cacheDirs},
 			DryRun:       f.dryRun,
 		},
 		State:    a.state,
 		List:     a.list,
 		BootTime: bootTime,
 	}
+}
+
+// cache has the directories of --cni-cache-dir, and those that the networks in
+// this data directory are configured with. The errors name each configuration
+// that cannot be read.
+func (a *app) cache(f gcFlags) (cnicache.Cache, []error) {
+	dirs := slices.Clone(f.cacheDirs)
+	configs, errs := netconf.Load(f.confDir)
+	for _, c := range configs {
+		if c.DataDir != a.dataDir {
+			continue
+		}
+		for _, dir := range c.CNICacheDirs {
+			if !slices.Contains(dirs, dir) {
+				dirs = append(dirs, dir)
+			}
+		}
+	}
+	return cnicache.Cache{Dirs: dirs}, errs
 }
 
 // list asks the runtime, on a connection of its own: it may have been restarted
@@ -129,7 +161,8 @@ func (a *app) list(ctx context.Context) (map[string]bool, error) {
 }
 
 // sweep is one round. It tells of what was freed, also where it fails.
-func (a *app) sweep(ctx context.Context, s *sweep.Sweeper, f gcFlags) (freed int, err error) {
+func (a *app) sweep(ctx context.Context, s *sweep.Sweeper, cache cnicache.Cache, f gcFlags) (freed int, err error) {
+	s.Cache = cache
 	swept, err := s.Run(ctx)
 	for _, one := range swept.Freed {
 		line := one.String()

@@ -84,7 +84,8 @@ func (r *round) backfill(ctx context.Context, f fillFlags) {
 }
 
 func (r *round) gc(ctx context.Context, s *sweep.Sweeper, f gcFlags) (freed int) {
-	freed, err := r.app.sweep(ctx, s, f)
+	cache, _ := r.app.cache(f) // the backfill has told which configurations cannot be read
+	freed, err := r.app.sweep(ctx, s, cache, f)
 	r.counters.Freed(metrics.UnknownToRuntime, freed)
 	r.ended(ctx, "gc", err)
 	return freed

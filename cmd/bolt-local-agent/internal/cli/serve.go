@@ -42,7 +42,6 @@ the plugin, which works without the agent.`,
   bolt-local-agent serve --listen 127.0.0.1:9431 --interval 10m --grace 15m`,
 	}
 	gc.add(cmd)
-	confDirFlag(cmd, &fill.confDir)
 	listen := cmd.Flags().String("listen", defaultListen, "`address` for metrics and health")
 	interval := cmd.Flags().Duration("interval", defaultInterval, "time between two rounds")
 	return a.command(cmd, func(ctx context.Context) error {
@@ -52,7 +51,7 @@ the plugin, which works without the agent.`,
 		if *interval <= 0 {
 			return command.UsageError(errors.New("--interval is not above 0"))
 		}
-		fill.cacheDirs = gc.cacheDirs
+		fill.confDir, fill.cacheDirs = gc.confDir, gc.cacheDirs
 		return a.serve(ctx, *listen, *interval, fill, gc)
 	})
 }
