@@ -30,8 +30,9 @@ type Backfill struct {
 	// configured could be read.
 	Complete bool
 	// Doubt is asked before a loss is accepted, once nothing else is against it: it
-	// is told what was lost, and says why not yet, "" where it may be. nil for none.
-	Doubt func(loss string) string
+	// is told why there is one, and whether this call has found the damage, and says
+	// why not yet, "" where it may be. nil for none.
+	Doubt func(loss string, found bool) string
 	// BootTime is CLOCK_BOOTTIME: what is added begins its grace period.
 	BootTime time.Duration
 	// DryRun changes nothing.

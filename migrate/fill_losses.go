@@ -72,7 +72,7 @@ func (s State) settleLosses(b Backfill, incomplete string, report *BackfillRepor
 		return nil
 	})
 	if incomplete == "" && (err == nil || b.unreadable) && b.Doubt != nil {
-		incomplete = b.Doubt(why)
+		incomplete = b.Doubt(why, report.Repaired != nil)
 	}
 	switch {
 	case b.DryRun && b.unreadable:

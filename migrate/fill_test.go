@@ -287,11 +287,11 @@ func TestALossIsAcceptedOnlyIfEveryRunningPodIsPlaced(t *testing.T) {
 		},
 		"not everything could be read": func(_ *ailing, b *Backfill) { b.Complete = false },
 		"the caller is in doubt": func(_ *ailing, b *Backfill) {
-			b.Doubt = func(loss string) string { return "not yet: " + loss }
+			b.Doubt = func(loss string, found bool) string { return fmt.Sprint("not yet: ", loss, found) }
 		},
 		"the caller is in doubt, of a dry run": func(_ *ailing, b *Backfill) {
 			b.DryRun = true
-			b.Doubt = func(string) string { return "not yet" }
+			b.Doubt = func(string, bool) string { return "not yet" }
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

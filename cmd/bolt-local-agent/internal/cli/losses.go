@@ -32,9 +32,10 @@ type patience struct {
 	last, now string // the loss that could be accepted, "" for none
 }
 
-// doubt is why the loss is not accepted in this round, "" where it is.
-func (p *patience) doubt(loss string) string {
-	if p.now = loss; loss == "" || p.last == loss {
+// doubt is why the loss is not accepted in this round, "" where it is. found is
+// for one that the round before cannot have seen.
+func (p *patience) doubt(loss string, found bool) string {
+	if p.now = loss; loss == "" || p.last == loss && !found {
 		return ""
 	}
 	return "the runtime is asked once more in the next round, as a pod that was just started may be in no list yet"

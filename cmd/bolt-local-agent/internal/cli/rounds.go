@@ -34,6 +34,7 @@ func (a *app) rounds(ctx context.Context, interval time.Duration, fill fillFlags
 			}
 			if answered != endpoint {
 				a.say("The container runtime at " + answered + " answers.")
+				patience.last = "" // what another one has said does not count
 			}
 			endpoint = answered
 			r.backfill(ctx, fill)
@@ -84,7 +85,7 @@ func (r *round) backfill(ctx context.Context, f fillFlags) {
 }
 
 func (r *round) gc(ctx context.Context, s *sweep.Sweeper, f gcFlags) (freed int) {
-	cache, _ := r.app.cache(f) // the backfill has told which configurations cannot be read
+	cache, _ := r.app.cache(f) // a backfill tells which configurations cannot be read
 	freed, err := r.app.sweep(ctx, s, cache, f)
 	r.counters.Freed(metrics.UnknownToRuntime, freed)
 	r.ended(ctx, "gc", err)
