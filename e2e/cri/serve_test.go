@@ -172,10 +172,12 @@ func TestServeGoesOnToGCWhereBackfillGetsNoAnswer(t *testing.T) {
 				hangs[s.id] = true
 			}
 			f.onStatus = func(ctx context.Context, call int64, id string) error {
-				if hangs[id] {
-					return hang(ctx, call)
+				if !hangs[id] {
+					return nil
 				}
-				return nil
+				err := hang(ctx, call)
+				time.Sleep(100 * time.Millisecond) // its answer would come before the agent gives up
+				return err
 			}
 		},
 		"the list after the sandboxes fails": func(f *fakeRuntime) {

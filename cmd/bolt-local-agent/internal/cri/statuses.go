@@ -27,7 +27,7 @@ type answer struct {
 	sandbox            backfill.Sandbox
 	ready, hostNetwork bool
 	err                error
-	hung               bool // there was none in time
+	hung               bool // err came at the deadline, or little before
 }
 
 // asker asks for sandboxes, a few at a time.
@@ -109,9 +109,11 @@ func hasCode(err error, want codes.Code) bool {
 func (c *Client) status(ctx context.Context, id string) answer {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
+	began := time.Now()
 	r, err := c.runtime.PodSandboxStatus(ctx, &runtimeapi.PodSandboxStatusRequest{PodSandboxId: id, Verbose: true})
 	if err != nil {
-		return answer{err: c.failed("asking for sandbox "+id, err), hung: ctx.Err() != nil}
+		late := time.Since(began) > c.timeout/2 // the runtime knows the deadline, too, and may be the first to fail
+		return answer{err: c.failed("asking for sandbox "+id, err), hung: late}
 	}
 	s := r.GetStatus()
 	if s == nil {
