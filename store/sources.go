@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -151,7 +152,7 @@ func (s *Store) readFile(path, name string, deadline time.Time) (source, error) 
 // ever; that it is damaged must not pass for damage of the checkpoint.
 func unusable(path string, err error) error {
 	if errors.Is(err, ErrDamaged) {
-		return fmt.Errorf("%w: %s: %v", ErrBackup, path, err)
+		return fmt.Errorf("%w: %s: %s", ErrBackup, path, strings.TrimPrefix(err.Error(), ErrDamaged.Error()+": "))
 	}
 	return fmt.Errorf("%w: %s: %w", ErrBackup, path, err)
 }
