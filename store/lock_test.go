@@ -201,3 +201,23 @@ func TestWitness(t *testing.T) {
 		}
 	}
 }
+
+// Somebody has made the checkpoint, and the lock, since the lock was looked for.
+func TestWhatIsReadWithoutTheLockCountsForNothingOnceThereIsOne(t *testing.T) {
+	n := newNode(t)
+	n.add("10.0.0.2", "a")
+	called := 0
+	count := func(*Tx) error { called++; return nil }
+	for name, damage := range map[string]func(){"sound": func() {}, "half written": func() { n.zero(0) }} {
+		damage()
+		if done, _ := n.viewUnlocked(viewing{}, count); done || called > 0 {
+			t.Errorf("%s: done %v, called %d times", name, done, called)
+		}
+	}
+	if err := os.Remove(n.file(LockFile)); err != nil {
+		t.Fatal(err)
+	}
+	if done, _ := n.viewUnlocked(viewing{}, count); !done {
+		t.Error("nobody writes, and it does not count")
+	}
+}

@@ -36,17 +36,37 @@ func believed(fn func(*Tx) error) func(*Tx) error {
 }
 
 func (s *Store) read(whole bool, fn func(*Tx) error) error {
-	bootID := s.opts.BootID()
-	deadline := time.Now().Add(s.opts.LockTimeout)
-	l, err := s.lock(false, false, deadline)
-	switch {
-	case err == nil:
-		defer l.Unlock()
-	case !errors.Is(err, fs.ErrNotExist):
-		return err
-		// Without a lock file nobody writes, or nobody ever has.
+	v := viewing{bootID: s.opts.BootID(), deadline: time.Now().Add(s.opts.LockTimeout), whole: whole}
+	for range 2 { // a lock file that is made while this looks is there the second time
+		l, err := s.lock(false, false, v.deadline)
+		switch {
+		case err == nil:
+			defer l.Unlock()
+			return s.view(v, fn)
+		case !errors.Is(err, fs.ErrNotExist):
+			return err
+		}
+		done, err := s.viewUnlocked(v, fn)
+		if done {
+			return err
+		}
 	}
-	return s.view(viewing{bootID: bootID, deadline: deadline, whole: whole}, fn)
+	return s.view(v, fn)
+}
+
+// viewUnlocked is view where there is no lock file: nobody writes, unless somebody
+// has made one by the time that something was read. Then that counts for nothing,
+// and done is false.
+func (s *Store) viewUnlocked(v viewing, fn func(*Tx) error) (done bool, err error) {
+	locked := func() bool { return exists(s.file(LockFile)) }
+	err = s.view(v, func(t *Tx) error {
+		if locked() {
+			return nil
+		}
+		done = true
+		return fn(t)
+	})
+	return done || !locked(), err
 }
 
 // viewing is how the checkpoint is opened for reading.
