@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"github.com/containernetworking/cni/pkg/types"
 	current "github.com/containernetworking/cni/pkg/types/100"
@@ -21,8 +22,9 @@ func prevResult(stdin []byte) (types.Result, error) {
 	}
 	// The library's conversions follow each entry, and JSON knows a key in any case.
 	for list, value := range conf.RawPrevResult {
+		followed := slices.ContainsFunc([]string{"ips", "interfaces", "routes"}, func(key string) bool { return strings.EqualFold(key, list) })
 		entries, _ := value.([]any)
-		if slices.Contains(entries, nil) {
+		if followed && slices.Contains(entries, nil) {
 			return nil, Errorf(CodeDecode, "prevResult.%s has an entry that is null", list)
 		}
 	}

@@ -132,8 +132,10 @@ func (s State) forget(tx *store.Tx, network string, v engine.View, f Forgotten) 
 	if len(due) > 0 {
 		return fmt.Errorf("%w: a DEL of network %s came this moment that could not be written: repeat it", ErrInUse, network)
 	}
+	if err := tx.Forget(network); err != nil { // before anything else is removed
+		return err
+	}
 	if path := v.Progress.OldPath; path != "" && (v.Old.Shut == nil || f.Tombstone != "") {
-		var err error
 		s.Store.Outside(func() { err = hostlocal.At(path).Forget(f.notice) })
 		if errors.Is(err, form.ErrCannotShut) {
 			s.Warn(fmt.Sprintf("network %s: what others have left beside %s stays: %v", network, path, err))
@@ -141,7 +143,7 @@ func (s State) forget(tx *store.Tx, network string, v engine.View, f Forgotten) 
 			return err
 		}
 	}
-	return tx.Forget(network)
+	return nil
 }
 
 // Owns tells whether a tombstone is that of a network in this data directory, to

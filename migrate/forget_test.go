@@ -263,3 +263,24 @@ func TestFilesOfOthersBesideTheTombstoneStay(t *testing.T) {
 		t.Errorf("told: %q", n.warned)
 	}
 }
+
+// A refusal changes nothing, the tombstone included.
+func TestForgettingOnAReadOnlyCheckpointLeavesTheTombstone(t *testing.T) {
+	n := newAiling(t)
+	n.mustAdd("podnet", "", "a")
+	n.ended("a")
+	if err := n.plugin().Del(n.call("podnet", "", "a")); err != nil {
+		t.Fatal(err)
+	}
+	err := n.state(nil).Store.Read(func(tx *store.Tx) error {
+		return n.state(nil).forgettable(tx, "podnet", &Forgotten{}, func(v engine.View) error {
+			return n.state(nil).forget(tx, "podnet", v, Forgotten{Tombstone: v.Progress.OldPath, notice: *v.Old.Shut})
+		})
+	})
+	if err == nil {
+		t.Error("it was forgotten")
+	}
+	if _, err := os.Stat(n.file("podnet")); err != nil {
+		t.Errorf("the tombstone: %v", err)
+	}
+}

@@ -59,7 +59,7 @@ func (s State) gone(call engine.Call) error {
 		return nil
 	}
 	c, err := hostlocal.At(call.OldPath).Look()
-	told := err == nil && c.Shut != nil && c.Shut.DataDir == s.Store.Dir() && c.Shut.BootID == s.Store.BootID()
+	told := err == nil && c.Shut != nil && s.Owns(*c.Shut, call.Network) && c.Shut.BootID == s.Store.BootID()
 	if !told || s.madeMeanwhile() || s.Store.Lost() != nil {
 		return nil
 	}

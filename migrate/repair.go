@@ -70,7 +70,7 @@ func (s State) notices() map[string]form.Notice {
 			if !e.Type().IsRegular() {
 				continue
 			}
-			if c, err := hostlocal.At(path).Look(); err == nil && c.Shut != nil && c.Shut.DataDir == s.Store.Dir() && c.Shut.Network == e.Name() {
+			if c, err := hostlocal.At(path).Look(); err == nil && c.Shut != nil && s.Owns(*c.Shut, e.Name()) {
 				found[path] = *c.Shut
 			}
 		}

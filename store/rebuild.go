@@ -17,9 +17,8 @@ type rebuild struct {
 
 	sources    []source
 	witnesses  []Witness
-	sound      bool     // the first source has all but what it says is lost
-	othersLost bool     // and it says so of networks that are not stored
-	boots      []string // that have written to what is left
+	sound      bool // the first source has all but what it says is lost
+	othersLost bool // and it says so of networks that are not stored
 }
 
 // unchanged tells whether c says nothing that a sound checkpoint does not.
@@ -48,9 +47,7 @@ func (b *rebuild) run() (*content, error) {
 	for _, w := range b.witnesses {
 		b.adopt(c, w)
 	}
-	if slices.Contains(b.boots, b.bootID) {
-		c.beginEpoch(b.bootID)
-	}
+	c.beginEpoch(b.bootID) // as losses does: what is found is of this boot
 	b.report.Allocations = settle(b.claims(c), b.repair.Alive)
 	for _, v := range b.report.Allocations {
 		if err := c.putAllocation(v.Network, v.Allocation, b.bootID); err != nil {

@@ -58,9 +58,9 @@ func unread(err error) bool {
 // judge finds out whether one of the files has everything.
 func (b *rebuild) judge(journalErr error) {
 	problem := b.report.Problem
-	b.boots = append(b.store.bootsOnFile(), b.repair.Boots...)
+	boots := append(b.store.bootsOnFile(), b.repair.Boots...)
 	if slices.ContainsFunc(b.sources, func(s source) bool { return s.content.knowsBoot(b.bootID) }) {
-		b.boots = append(b.boots, b.bootID) // lock and journal may be another's
+		boots = append(boots, b.bootID) // lock and journal may be another's
 	}
 	foreign := errors.Is(problem, errForeign)
 	switch {
@@ -70,7 +70,7 @@ func (b *rebuild) judge(journalErr error) {
 		b.report.Complete, b.sound = "the file itself: it holds what the journal tells", true
 	case !foreign && journalErr == nil:
 		b.report.Complete, b.sound = TheJournal, true
-	case !foreign && b.bootID != "" && len(b.boots) > 0 && !slices.Contains(b.boots, b.bootID) && !slices.Contains(b.boots, ""):
+	case !foreign && b.bootID != "" && len(boots) > 0 && !slices.Contains(boots, b.bootID) && !slices.Contains(boots, ""):
 		b.report.Complete = "none is needed: nothing was written in this boot"
 	default:
 		if journalErr != nil {
@@ -95,7 +95,7 @@ func (b *rebuild) losses(c *content) error {
 			continue
 		}
 		b.report.Lost = append(b.report.Lost, name)
-		if err := c.lose(name, b.loss(epoch)); err != nil {
+		if err := c.lose(name, b.loss(name, epoch)); err != nil {
 			return err
 		}
 	}
@@ -106,13 +106,29 @@ func (b *rebuild) losses(c *content) error {
 	if b.repair.Accept {
 		c.acceptLoss(epoch)
 	}
-	if b.repair.Accept || b.report.Complete != "" && !(b.sound && b.othersLost) {
+	found := b.report.Complete != ""
+	if b.sound {
+		found = !b.othersLost
+	}
+	if b.repair.Accept || found {
 		return nil
 	}
 	b.report.Others = true
-	return c.lose("", b.loss(epoch))
+	return c.lose("", b.loss("", epoch))
 }
 
-func (b *rebuild) loss(epoch uint64) Loss {
-	return Loss{Epoch: epoch, Reason: "it was repaired from what was left, and nothing of that had everything"}
+// loss is that of a network, "" for all that are not stored. One that was known
+// before keeps its reason.
+func (b *rebuild) loss(network string, epoch uint64) Loss {
+	l := Loss{Epoch: epoch, Reason: "it was repaired from what was left, and nothing of that had everything"}
+	if !b.sound {
+		return l
+	}
+	for _, name := range []string{network, ""} {
+		if was, err := parseLoss(name, b.sources[0].content.get(lossPath(name), keyLost)); err == nil {
+			l.Reason = was.Reason
+			break
+		}
+	}
+	return l
 }

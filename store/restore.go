@@ -171,7 +171,7 @@ func (m *reconciling) claim(current *content, cl claim) error {
 		if now, err = record.Decode(cl.network, addr, value); err != nil {
 			return err
 		}
-		if now.Epoch != 0 && now.Epoch < current.currentEpoch(m.bootID) && !anyAlive(now, m.repair.Alive) {
+		if earlier(now, current.currentEpoch(m.bootID), m.repair.Alive) {
 			now.Holders = nil
 		}
 	}

@@ -9,7 +9,7 @@ import (
 // is taken back, with the buckets that it made; what the transaction wrote
 // before stays. fn may call Try.
 func (t *Tx) Try(fn func() error) error {
-	changes, undo, made, done := len(t.changes), len(t.undo), len(t.made), len(t.done)
+	changes, undo, made, done, forgotten := len(t.changes), len(t.undo), len(t.made), len(t.done), len(t.forgotten)
 	fnErr := fn()
 	if fnErr == nil {
 		return nil
@@ -20,6 +20,7 @@ func (t *Tx) Try(fn func() error) error {
 		return fnErr
 	}
 	t.changes, t.undo, t.made, t.done = t.changes[:changes], t.undo[:undo], t.made[:made], t.done[:done]
+	t.forgotten = t.forgotten[:forgotten]
 	return fnErr
 }
 

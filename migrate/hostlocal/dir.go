@@ -59,7 +59,7 @@ func (d *Dir) Lock(write bool, deadline time.Time) error {
 		d.lock, d.missing = l, false
 		return nil
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ENOTDIR):
-		d.missing = true
+		d.missing = write // who only reads needs no lock file
 		return nil
 	}
 	return fmt.Errorf("host-local's lock: %w", err)

@@ -40,12 +40,14 @@ Which network gave an address is known from libcni's cache of results: where its
 configuration says with ipam.cniCacheDirs, and in --cni-cache-dir for a network
 that is only stored. Without it the address is recorded in every network that
 has it in a range, marked as a guess, until a DEL, a repeated ADD or a later
-backfill settles it. What is recorded wins over what the runtime says: a
-conflict is told, nothing is changed, and the exit status is 1.
+backfill settles it. What is recorded wins over what the runtime says, unless
+its network namespace is certainly gone: a conflict is told, nothing is changed,
+and the exit status is 1.
 
 Where ADD was refused because allocations had been lost, it is served again if
 the runtime has told of every pod, and of one at least, each address lies in a
-known range, and every configuration could be read; else a line says why not.`,
+known range, none is in conflict, and every configuration could be read; else a
+line says why not.`,
 		Example: `  bolt-local-agent backfill --dry-run
   bolt-local-agent backfill`,
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"time"
 
@@ -136,6 +137,9 @@ func (a *app) sweeper(f gcFlags) *sweep.Sweeper {
 func (a *app) cache(f gcFlags) (cnicache.Cache, []error) {
 	dirs := slices.Clone(f.cacheDirs)
 	configs, errs := netconf.Load(f.confDir)
+	if f.confDir == netconf.DefaultDir { // which not every runtime has
+		errs = slices.DeleteFunc(errs, func(err error) bool { return errors.Is(err, fs.ErrNotExist) })
+	}
 	for _, c := range configs {
 		if c.DataDir != a.dataDir {
 			continue

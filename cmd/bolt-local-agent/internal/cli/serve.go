@@ -36,8 +36,9 @@ func (a *app) serveCommand() *cobra.Command {
 runtime answers, and serve /metrics (Prometheus) and /healthz on --listen.
 
 /healthz answers 200 while the last round went well, the checkpoint can be
-believed, and ADD is served; 503 and the reason otherwise. It changes nothing for
-the plugin, which works without the agent.`,
+believed and written, with host-local's directories, and ADD is served; 503 and
+the reason otherwise. It changes nothing for the plugin, which works without the
+agent.`,
 		Example: `  bolt-local-agent serve
   bolt-local-agent serve --listen 127.0.0.1:9431 --interval 10m --grace 15m`,
 	}

@@ -40,7 +40,7 @@ func (a *app) forget(network string, dryRun bool) error {
 		return err
 	}
 	if _, err := fmt.Fprintln(a.out, wording.Printable(forgottenText(network, f, dryRun))); err != nil {
-		return fmt.Errorf("forgotten, but not printed: %w", err)
+		return fmt.Errorf("it is done, but not printed: %w", err)
 	}
 	return nil
 }

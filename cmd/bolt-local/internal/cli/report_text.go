@@ -52,7 +52,7 @@ func printRestore(s screen, r report) error {
 		return printFound(s, r, differences)
 	}
 	text := "No address was given back: what is held now stays held, and `bolt-local dump` shows it."
-	if !r.existed {
+	if !r.existed && r.Problem == "" {
 		text = "There was no checkpoint: the backup takes its place."
 	}
 	if err := writeWrapped(s, "", text); err != nil {
