@@ -38,7 +38,7 @@ func (n *node) expect(before state, d directory, w write) (after state, code uin
 	}
 	s.pending = ""
 	epoch := uint64(0)
-	if w.runtime {
+	if w.runtime || s.boot == n.boot { // it has a number
 		epoch = s.epoch
 	}
 	switch {
