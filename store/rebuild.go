@@ -175,7 +175,8 @@ func (b *rebuild) read() error {
 }
 
 // scraps are the claims of pages that nothing leads to. They count for what
-// nobody else knows, and only where something is missing.
+// nobody else knows, or where their holder is alive, and only where something is
+// missing.
 func (b *rebuild) scraps(known []claim) []claim {
 	if b.report.Complete != "" && !b.sound {
 		return nil
@@ -197,7 +198,7 @@ func (b *rebuild) scraps(known []claim) []claim {
 			continue
 		}
 		for _, c := range src.scrapClaims(names, b.bootID, b.repair.Alive) {
-			if !have[key{c.network, c.alloc.Addr.String()}] {
+			if !have[key{c.network, c.alloc.Addr.String()}] || anyAlive(c.alloc, b.repair.Alive) {
 				all = append(all, c)
 			}
 		}

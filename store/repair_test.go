@@ -391,3 +391,17 @@ func TestScrapsOfEarlierBootsAreNotTakenOver(t *testing.T) {
 		t.Errorf("not found: %v", want)
 	}
 }
+
+// A journal that is cut tells who held an address before, and a page that nothing
+// leads to who lives with it.
+func TestALivingHolderInAScrapCountsBesideAnOlderOneInTheJournal(t *testing.T) {
+	n := sixHeld(t)
+	n.hold("10.0.0.3", "new/eth0+")
+	n.cutJournal(1)
+	n.zero(0)
+	n.zero(1)
+	n.mend(Repair{})
+	if got := n.holders("10.0.0.3"); !slices.Equal(got, []string{"new/eth0+"}) {
+		t.Errorf("holders %q", got)
+	}
+}
