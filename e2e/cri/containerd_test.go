@@ -40,6 +40,12 @@ disabled_plugins = [
     default_runtime_name = "runc"
     [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
       runtime_type = "io.containerd.runc.v2"
+[plugins."io.containerd.cri.v1.images"]
+  snapshotter = "native"
+[plugins."io.containerd.transfer.v1.local"]
+  [[plugins."io.containerd.transfer.v1.local".unpack_config]]
+    platform = "linux"
+    snapshotter = "native"
 `
 
 // startLimit is how long a start of containerd may take here.
