@@ -1,6 +1,8 @@
 package cri
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/containernetworking/cni/libcni"
@@ -17,8 +19,24 @@ func (n *node) forget(t *testing.T, p *pod) {
 	eventually(t, startLimit, "the pod's container can be removed", func() error {
 		return n.tryCtr(t, "containers", "rm", p.id)
 	})
+	if n.version(t) >= 2 { // which keeps sandboxes beside them
+		n.ctr(t, "sandboxes", "rm", "--force", p.id)
+	}
 	n.kill(t)
 	n.start(t)
+}
+
+// version is containerd's major one.
+func (n *node) version(t *testing.T) (major int) {
+	t.Helper()
+	resp, err := n.runtime.Version(t.Context(), &runtimeapi.VersionRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fmt.Sscanf(strings.TrimPrefix(resp.GetRuntimeVersion(), "v"), "%d.", &major); err != nil {
+		t.Fatalf("containerd has version %q: %v", resp.GetRuntimeVersion(), err)
+	}
+	return major
 }
 
 // attachElsewhere is an attachment of a runtime that has no CRI, such as
