@@ -195,3 +195,17 @@ func TestAHealedNetworkTakesOverWhatHostLocalDidMeanwhile(t *testing.T) {
 		t.Errorf("podnet has %v, in %s; want %v", got, phase, held)
 	}
 }
+
+// Whatever stands in a directory's place tells of no boot, unless it is ours.
+func TestAFileOfSomebodyElseDoesNotKeepANewBootFromHealing(t *testing.T) {
+	n := newAiling(t)
+	n.mustAdd("podnet", "", "a")
+	n.damaged(true)
+	if err := os.WriteFile(n.file("podnet"), []byte("none of ours"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	n.boot = "boot-000002"
+	if err := n.state(n.config("podnet", "10.6.0.0/24", "")).Heal("podnet"); err != nil {
+		t.Error(err)
+	}
+}

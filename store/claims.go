@@ -112,19 +112,14 @@ func (v *Vouched) add(h record.Holder) {
 	v.Allocation.Holders = append(v.Allocation.Holders, h)
 }
 
-// same tells whether two are one attachment, as far as their ifnames are known.
-func same(a, b record.Attachment) bool {
-	return a == b || a.ContainerID == b.ContainerID && (a.IfName == "" || b.IfName == "")
-}
-
 // contest judges an address with several holders. Whom one source names together
 // with a living one holds the address with it, and may live.
-func (v *Vouched) contest(claims []record.Allocation, alive func(record.NetNS) bool) {
+func (v *Vouched) contest(named []record.Allocation, alive func(record.NetNS) bool) {
 	if len(v.Allocation.Holders) < 2 {
 		return
 	}
 	may := func(h record.Holder) bool {
-		return alive(h.NetNS) || slices.ContainsFunc(claims, func(a record.Allocation) bool {
+		return alive(h.NetNS) || slices.ContainsFunc(named, func(a record.Allocation) bool {
 			others := a.Without(func(other record.Holder) bool { return other.Attachment == h.Attachment })
 			return h.NetNS.Inode == 0 && len(others.Holders) < len(a.Holders) && anyAlive(others, alive)
 		})

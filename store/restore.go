@@ -179,7 +179,7 @@ func (m *reconciling) claim(current *content, cl claim) error {
 	for _, h := range cl.alloc.Holders {
 		note := fmt.Sprintf("network %s: %s, container %s, ifname %s: ", cl.network, addr, h.ContainerID, h.IfName)
 		switch {
-		case slices.ContainsFunc(now.Holders, func(other record.Holder) bool { return same(other.Attachment, h.Attachment) }):
+		case slices.ContainsFunc(now.Holders, func(other record.Holder) bool { return other.MayBe(h.Attachment) }):
 			continue
 		case !m.repair.Alive(h.NetNS) && len(now.Holders) > 0:
 			note += "container " + now.Holders[0].ContainerID + " holds it now and keeps it"

@@ -29,7 +29,7 @@ func (c Claim) Decide(stored record.Allocation, held bool, stale func(record.All
 	if !held || stale(stored) {
 		return Added, record.Allocation{Addr: c.Addr, Holders: []record.Holder{c.Holder}}
 	}
-	i := slices.IndexFunc(stored.Holders, c.isOf)
+	i := slices.IndexFunc(stored.Holders, func(h record.Holder) bool { return h.MayBe(c.Holder.Attachment) })
 	if i < 0 {
 		// Another interface of the same container: nobody else is given it.
 		if slices.ContainsFunc(stored.Holders, func(h record.Holder) bool { return h.ContainerID == c.Holder.ContainerID }) {
@@ -44,11 +44,6 @@ func (c Claim) Decide(stored record.Allocation, held bool, stale func(record.All
 	stored.Holders = slices.Clone(stored.Holders)
 	stored.Holders[i] = h
 	return Completed, stored
-}
-
-// isOf tells whether h is the claim's holder, as far as both are known.
-func (c Claim) isOf(h record.Holder) bool {
-	return h.ContainerID == c.Holder.ContainerID && (h.IfName == c.Holder.IfName || h.IfName == "" || c.Holder.IfName == "")
 }
 
 // complete fills in what h lacks. What is recorded is never replaced.

@@ -50,7 +50,7 @@ func (m *merge) run(all map[netip.Addr]record.Allocation, c form.Contents) {
 // both: the address is recorded, and the old form has an entry.
 func (m *merge) both(a record.Allocation, e form.Entry) {
 	for _, h := range a.Holders {
-		if h.Mark == e.Holder.Mark && sameHolder(h.Attachment, e.Holder.Attachment) {
+		if h.Mark == e.Holder.Mark && h.MayBe(e.Holder.Attachment) {
 			return // it is the entry that we know
 		}
 	}
@@ -59,7 +59,7 @@ func (m *merge) both(a record.Allocation, e form.Entry) {
 		return
 	}
 	m.fresh(a.Without(func(h record.Holder) bool {
-		return sameHolder(h.Attachment, e.Holder.Attachment) || m.gone(h)
+		return h.MayBe(e.Holder.Attachment) || m.gone(h)
 	}), e)
 }
 
@@ -116,9 +116,4 @@ func unmarked(a record.Allocation) record.Allocation {
 		a.Holders[i].Mark = ""
 	}
 	return a
-}
-
-// sameHolder: an ifname that is not known may be any.
-func sameHolder(a, b record.Attachment) bool {
-	return a.ContainerID == b.ContainerID && (a.IfName == b.IfName || a.IfName == "" || b.IfName == "")
 }

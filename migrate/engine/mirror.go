@@ -50,10 +50,9 @@ func (u *update) attempt(fn func(ipam.Tx) error) error {
 		stored:  u.n,
 		touched: map[netip.Addr]bool{},
 		given:   map[string]netip.Addr{},
-		freed:   map[netip.Addr]bool{},
 	}
 	if u.p.Phase != Contract {
-		rec.last = u.c.Last
+		rec.last, rec.freed = u.c.Last, map[netip.Addr]bool{}
 	}
 	before := len(u.mirrored)
 	err := to.Try(func() error {
@@ -163,13 +162,13 @@ func (u *update) mirror(rec *recorder) error {
 
 // names tells whether an entry names one of the holders.
 func names(a record.Allocation, e form.Entry) bool {
-	return slices.ContainsFunc(a.Holders, func(h record.Holder) bool { return sameHolder(h.Attachment, e.Holder.Attachment) })
+	return slices.ContainsFunc(a.Holders, func(h record.Holder) bool { return h.MayBe(e.Holder.Attachment) })
 }
 
 // mark gives the first holder that an entry names its mark, and all others none.
 func mark(a record.Allocation, e record.Holder) (marked record.Allocation, changed bool) {
 	want := make([]string, len(a.Holders))
-	i := slices.IndexFunc(a.Holders, func(h record.Holder) bool { return sameHolder(h.Attachment, e.Attachment) })
+	i := slices.IndexFunc(a.Holders, func(h record.Holder) bool { return h.MayBe(e.Attachment) })
 	want[i] = e.Mark
 	for i, h := range a.Holders {
 		changed = changed || h.Mark != want[i]

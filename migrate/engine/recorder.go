@@ -70,7 +70,7 @@ type recorder struct {
 	touched map[netip.Addr]bool
 	order   []netip.Addr
 	given   map[string]netip.Addr // cursors that were set
-	freed   map[netip.Addr]bool   // what was of this boot
+	freed   map[netip.Addr]bool   // what was of this boot; nil where the old form is shut
 }
 
 func (r *recorder) touch(addr netip.Addr) {
@@ -112,12 +112,12 @@ func (r *recorder) Put(a record.Allocation) error {
 // Delete implements [ipam.Tx].
 func (r *recorder) Delete(addr netip.Addr) error {
 	r.touch(addr)
-	a, held, err := r.to.Get(addr)
-	if err != nil {
-		return err
-	}
-	if held && !r.stale(a) {
-		r.freed[addr] = true
+	if r.freed != nil {
+		a, held, err := r.to.Get(addr)
+		if err != nil {
+			return err
+		}
+		r.freed[addr] = r.freed[addr] || held && !r.stale(a)
 	}
 	return r.to.Delete(addr)
 }

@@ -33,40 +33,25 @@ func (f noRoom) Apply(changes []form.Change) ([]string, error) {
 	return f.Old.Apply(changes)
 }
 
+// Where it cannot be committed either, the form has nothing that would tell the
+// next call of it: the DEL has to fail, and waits or is sent again.
 func TestADELDoesNotWaitForAWipedFormToBeWrittenAgain(t *testing.T) {
-	onPairs(t, func(t *testing.T, n *node) {
+	casesOnPairs(t, map[string]error{"committed": nil, "not committed": errFull}, func(t *testing.T, n *node, failure error) {
 		n.target = engine.Switch
 		n.mustAdd("a")
 		b := n.mustAdd("b")
 		if err := n.pair.Old.Wipes()[0].Do(); err != nil {
 			t.Fatal(err)
 		}
-		n.tamper = func(o form.Old) form.Old { return noRoom{o} }
-		if err := n.del("a"); err != nil {
-			t.Errorf("DEL failed with %v", err)
-		}
-		n.tamper = nil
-		n.idle()
-		n.wantBoth(map[string]string{b: "b"})
-	})
-}
-
-// The form has nothing that would tell the next call of it: it has to be told.
-func TestADELThatNeitherFormCanKeepFails(t *testing.T) {
-	onPairs(t, func(t *testing.T, n *node) {
-		n.target = engine.Switch
-		n.mustAdd("a")
-		b := n.mustAdd("b")
-		if err := n.pair.Old.Wipes()[0].Do(); err != nil {
-			t.Fatal(err)
-		}
-		n.tamper = func(o form.Old) form.Old { return noRoom{o} }
-		n.failCommit = errFull
-		if err := n.del("a"); !errors.Is(err, errFull) {
+		n.tamper, n.failCommit = func(o form.Old) form.Old { return noRoom{o} }, failure
+		if err := n.del("a"); !errors.Is(err, failure) {
 			t.Errorf("the DEL ended with %v", err)
 		}
 		n.tamper, n.failCommit = nil, nil
-		n.mustDel("a") // which waits, or is sent again
+		if failure != nil {
+			n.mustDel("a")
+		}
+		n.idle()
 		n.wantBoth(map[string]string{b: "b"})
 	})
 }

@@ -302,3 +302,13 @@ func TestADirectoryThatWasNotLockedIsNotShut(t *testing.T) {
 	defer next.Unlock()
 	must(t, next.Shut(notice(bootA)))
 }
+
+// Opening a pipe waits for whoever writes to it.
+func TestAPipeInTheDirectorysPlaceHangsNobody(t *testing.T) {
+	d := newPlace(t)
+	must(t, os.MkdirAll(filepath.Dir(d.path), 0o755))
+	must(t, unix.Mkfifo(d.path, 0o600))
+	if err := d.Sync(); err == nil {
+		t.Error("a pipe was made durable")
+	}
+}

@@ -19,6 +19,12 @@ type Attachment struct {
 	IfName string
 }
 
+// MayBe tells whether a and b are one attachment, as far as both ifnames are
+// known.
+func (a Attachment) MayBe(b Attachment) bool {
+	return a.ContainerID == b.ContainerID && (a.IfName == b.IfName || a.IfName == "" || b.IfName == "")
+}
+
 // Origin says how an allocation became known.
 type Origin string
 
