@@ -82,6 +82,9 @@ func (s State) forgettable(tx *store.Tx, network string, f *Forgotten, fn func(e
 			store.ErrLost, s.Store.Path(), network, l.Reason)
 	}
 	return s.ViewIn(tx, network, false, func(v engine.View) error {
+		if v.Unseen != nil { // the tombstone has to go with the rest
+			return fmt.Errorf("nothing was forgotten: %w", v.Unseen)
+		}
 		if n := v.Old.Shut; n != nil && s.Owns(*n, network) {
 			f.Tombstone, f.notice = v.Progress.OldPath, *n
 		}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/bolt-local/bolt-local/internal/failpoint"
 	"github.com/bolt-local/bolt-local/migrate/engine"
 	"github.com/bolt-local/bolt-local/store"
@@ -88,13 +90,14 @@ func TestOnlyANetworkThatNobodyUsesIsForgotten(t *testing.T) {
 		use   func(n *ailing)
 		says  string
 	}{
-		"it holds an address":            {engine.Contract, func(n *ailing) { n.mustAdd("podnet", "", "b") }, "holds 1 of its addresses"},
-		"so in the phases before":        {engine.Switch, func(n *ailing) { n.mustAdd("podnet", "switch", "b") }, "`bolt-local dump --network podnet`"},
-		"host-local has given one":       {engine.Switch, func(n *ailing) { n.hostLocalAdds("podnet", "10.6.0.9", "theirs") }, "holds 1 of its addresses"},
-		"a file sets an address aside":   {engine.Switch, func(n *ailing) { n.setsAside("10.6.0.9") }, "`bolt-local migrate rollback --network podnet`"},
-		"files of the boot before":       {engine.Expand, func(n *ailing) { n.mustAdd("podnet", "expand", "b"); n.ended("b"); n.boot = "boot-000002" }, "has files for 1 of its addresses"},
-		"host-local has run beside it":   {engine.Contract, func(n *ailing) { n.untombed(); n.hostLocalAdds("podnet", "10.6.0.9", "theirs") }, "holds 1 of its addresses"},
-		"the directory cannot be looked": {engine.Contract, func(n *ailing) { n.untombed(); n.linked() }, "is a symbolic link"},
+		"it holds an address":           {engine.Contract, func(n *ailing) { n.mustAdd("podnet", "", "b") }, "holds 1 of its addresses"},
+		"so in the phases before":       {engine.Switch, func(n *ailing) { n.mustAdd("podnet", "switch", "b") }, "`bolt-local dump --network podnet`"},
+		"host-local has given one":      {engine.Switch, func(n *ailing) { n.hostLocalAdds("podnet", "10.6.0.9", "theirs") }, "holds 1 of its addresses"},
+		"a file sets an address aside":  {engine.Switch, func(n *ailing) { n.setsAside("10.6.0.9") }, "`bolt-local migrate rollback --network podnet`"},
+		"files of the boot before":      {engine.Expand, func(n *ailing) { n.mustAdd("podnet", "expand", "b"); n.ended("b"); n.boot = "boot-000002" }, "has files for 1 of its addresses"},
+		"host-local has run beside it":  {engine.Contract, func(n *ailing) { n.untombed(); n.hostLocalAdds("podnet", "10.6.0.9", "theirs") }, "holds 1 of its addresses"},
+		"a link is in the place":        {engine.Contract, func(n *ailing) { n.untombed(); n.linked() }, "is a symbolic link"},
+		"nobody can look what is there": {engine.Contract, func(n *ailing) { n.untombed(); n.piped() }, "is neither a directory nor a regular file"},
 	} {
 		t.Run(story, func(t *testing.T) {
 			n := left(t, c.phase)
@@ -132,6 +135,13 @@ func (n *ailing) untombed() {
 func (n *ailing) linked() {
 	n.t.Helper()
 	if err := os.Symlink(n.t.TempDir(), n.file("podnet")); err != nil {
+		n.t.Fatal(err)
+	}
+}
+
+func (n *ailing) piped() {
+	n.t.Helper()
+	if err := unix.Mkfifo(n.file("podnet"), 0o600); err != nil {
 		n.t.Fatal(err)
 	}
 }

@@ -25,6 +25,8 @@ type faulty struct {
 	// damaged: the checkpoint is so at first, and heals; replaces: it becomes
 	// another file. The old one is kept.
 	damaged, replaces bool
+
+	forgets bool // after it the network is not known, until its next ADD
 }
 
 // faulties are what faults are tried in. A row needs nothing else.
@@ -64,6 +66,8 @@ var faulties = []faulty{
 	{name: "backup", prepare: inContract, target: contract, command: backup, phase: contract},
 	{name: "restore", prepare: afterBackup, target: contract, command: restore, phase: contract, replaces: true},
 
+	{name: "forget", prepare: unused, target: contract, command: forget, phase: contract, forgets: true},
+
 	{name: "STATUS in switch", prepare: reached(switched), verb: "STATUS", target: switched, phase: switched},
 	{name: "dump in switch", prepare: reached(switched), target: switched, command: dump, phase: switched},
 }
@@ -93,6 +97,8 @@ func backup(n network) []string { return []string{"backup", n.backup(), "--data-
 func restore(n network) []string {
 	return []string{"restore", n.backup(), "--cni-cache-dir", n.cacheDir, "--data-dir", n.dataDir}
 }
+
+func forget(n network) []string { return []string{"forget", n.name, "--data-dir", n.dataDir} }
 
 // plugin is bolt-local as the verb is called.
 func (f faulty) plugin(n network) plugin {

@@ -90,6 +90,16 @@ func attachAll(t *testing.T, p plugin) held {
 	return pods
 }
 
+// unused is a network in contract whose pods are gone.
+func unused(t *testing.T, n network) held {
+	t.Helper()
+	pods := inContract(t, n)
+	for id := range pods {
+		n.ours(contract).run(t, "DEL", id)
+	}
+	return held{}
+}
+
 // damaged is a network in contract whose checkpoint has lost its first pages.
 func damaged(t *testing.T, n network) held {
 	t.Helper()

@@ -20,6 +20,9 @@ type View struct {
 	Progress Progress
 	// Old is what the old form says.
 	Old form.Contents
+	// Unseen is why the old form could not be looked at. A call in Contract needs
+	// nothing of it, and Old is empty.
+	Unseen error
 	// Changed: another has changed the old form since our last write.
 	Changed bool
 	// Differences are those between both forms as they are stored, where the
@@ -53,8 +56,11 @@ func (e *Engine) View(n form.New, call Call, fn func(View) error) error {
 		return err
 	}
 	defer old.Unlock()
-	if v.Old, err = old.Look(); err != nil && !(v.Known && v.Progress.closed() && !errors.Is(err, form.ErrLink)) {
-		return ipam.Errorf(ipam.CodeIO, "%w", err)
+	if v.Old, err = old.Look(); err != nil {
+		if !v.Known || !v.Progress.closed() || errors.Is(err, form.ErrLink) {
+			return ipam.Errorf(ipam.CodeIO, "%w", err)
+		}
+		v.Unseen = err
 	}
 	if call.Grants {
 		if err := e.NotAnothers(v.Old); err != nil {

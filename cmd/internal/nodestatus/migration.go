@@ -17,7 +17,7 @@ type Migration struct {
 	// Directory is host-local's; in contract the tombstone is in its place.
 	Directory string
 	// Shut: the tombstone is there. Gap tells in contract, as a clause behind a
-	// colon, what is there instead, and what to do; "" also where nobody could look.
+	// colon, what is there instead, and what to do; "" also where the network cannot be read.
 	Shut bool
 	Gap  string
 	// Aside are the addresses that nobody is given in this boot, because of what
@@ -42,7 +42,7 @@ func (r Reader) newMigration(network string, v engine.View, epoch uint64) Migrat
 		Differences: v.Differences,
 	}
 	if m.Phase == engine.Contract {
-		m.Gap = r.findGap(network, m.Directory, v.Old)
+		m.Gap = r.findGap(network, v)
 		m.Shut = m.Gap == ""
 	}
 	return m

@@ -17,8 +17,11 @@ const (
 
 // findGap returns what is there instead of the network's own tombstone, and what
 // to do; "" where that is in its place.
-func (r Reader) findGap(network, path string, c form.Contents) string {
+func (r Reader) findGap(network string, v engine.View) string {
+	path, c := v.Progress.OldPath, v.Old
 	switch n := c.Shut; {
+	case v.Unseen != nil:
+		return fmt.Sprintf("nobody can tell what is at %s (%v); make it readable", path, v.Unseen)
 	case n != nil && *n == (form.Notice{}):
 		return fmt.Sprintf("%s is a file, but not bolt-local's: host-local fails on it as well, but nothing tells a reader why; %s", path, gapStays)
 	case n != nil && !r.State.Owns(*n, network):

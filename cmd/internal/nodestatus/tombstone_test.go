@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/bolt-local/bolt-local/migrate"
 	"github.com/bolt-local/bolt-local/migrate/engine"
 	"github.com/bolt-local/bolt-local/migrate/form"
@@ -22,22 +24,24 @@ func TestWhatIsThereInsteadOfTheTombstone(t *testing.T) {
 	name.Network, name.BootID = "cells", "an-earlier-boot"
 	spelling.DataDir = dir + "/."
 	for story, c := range map[string]struct {
-		found form.Contents
+		found engine.View
 		want  string // in the text; "": it is the tombstone
 		cure  string // at its end
 	}{
-		"our own":                    {form.Contents{Shut: &ours}, "", ""},
-		"our own of an earlier boot": {form.Contents{Shut: &earlier}, "", ""},
-		"our own, the directory spelled in another way": {form.Contents{Shut: &spelling}, "", ""},
-		"of another checkpoint in this boot":            {form.Contents{Shut: &others}, "in the data directory " + others.DataDir, gapAnothers},
-		"of another network":                            {form.Contents{Shut: &name}, "is that of network cells", gapMends},
-		"a file that somebody has put there":            {form.Contents{Shut: &form.Notice{}}, "not bolt-local's", gapStays},
-		"nothing":                                       {form.Contents{}, "nothing is at /n/podnet", gapMends},
-		"an empty directory":                            {form.Contents{Exists: true, Bare: true}, "an empty directory is at /n/podnet", gapMends},
-		"the directory that was to be swapped":          {form.Contents{Exists: true}, "directory is still at /n/podnet", gapMends},
+		"our own":                    {engine.View{Old: form.Contents{Shut: &ours}}, "", ""},
+		"our own of an earlier boot": {engine.View{Old: form.Contents{Shut: &earlier}}, "", ""},
+		"our own, the directory spelled in another way": {engine.View{Old: form.Contents{Shut: &spelling}}, "", ""},
+		"of another checkpoint in this boot":            {engine.View{Old: form.Contents{Shut: &others}}, "in the data directory " + others.DataDir, gapAnothers},
+		"of another network":                            {engine.View{Old: form.Contents{Shut: &name}}, "is that of network cells", gapMends},
+		"a file that somebody has put there":            {engine.View{Old: form.Contents{Shut: &form.Notice{}}}, "not bolt-local's", gapStays},
+		"nothing":                                       {engine.View{Old: form.Contents{}}, "nothing is at /n/podnet", gapMends},
+		"an empty directory":                            {engine.View{Old: form.Contents{Exists: true, Bare: true}}, "an empty directory is at /n/podnet", gapMends},
+		"the directory that was to be swapped":          {engine.View{Old: form.Contents{Exists: true}}, "directory is still at /n/podnet", gapMends},
+		"what cannot be read":                           {engine.View{Unseen: unix.EACCES}, "/n/podnet (permission denied)", "make it readable"},
 	} {
 		t.Run(story, func(t *testing.T) {
-			got := r.findGap("podnet", "/n/podnet", c.found)
+			c.found.Progress.OldPath = "/n/podnet"
+			got := r.findGap("podnet", c.found)
 			if (got == "") != (c.want == "") || !strings.Contains(got, c.want) || !strings.HasSuffix(got, c.cure) {
 				t.Errorf("got %q, want %q; %q", got, c.want, c.cure)
 			}
