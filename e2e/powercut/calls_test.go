@@ -55,6 +55,7 @@ const (
 	backup       = "backup"
 	restore      = "restore"
 	repair       = "repair"
+	forget       = "forget"
 	loseFile     = "the checkpoint is removed"
 	damageFile   = "the checkpoint is emptied"
 	wipeNetworks = "host-local's directories are removed"
@@ -67,6 +68,7 @@ var commands = map[string][]string{
 	backup:      {"backup", backupFile},
 	restore:     {"restore", backupFile, "--host-local-dir", parentName},
 	repair:      {"repair", "--host-local-dir", parentName},
+	forget:      {"forget", network},
 }
 
 const backupFile = "backup.db" // below the node's root

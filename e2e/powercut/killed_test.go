@@ -60,13 +60,15 @@ func (n node) again(c call) error {
 		_, err = n.state(nil).Advance(network, false)
 	case stepBack:
 		_, err = n.state(nil).Rollback(network, false)
+	case forget:
+		_, err = n.state(nil).Forget(network, false)
 	default:
 		p := c.process(n)
 		if out, runErr := exec.Command(p.Path, p.Args...).CombinedOutput(); runErr != nil {
 			err = fmt.Errorf("%w: %s", runErr, out)
 		}
 	}
-	if errors.Is(err, engine.ErrStep) {
+	if errors.Is(err, engine.ErrStep) || c.what == forget && errors.Is(err, engine.ErrUnknown) {
 		return nil // it is there already
 	}
 	return err

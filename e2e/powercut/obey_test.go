@@ -178,14 +178,17 @@ func takenForDamaged(n node, tree disk.Tree) (string, error) {
 
 // phases are those that a network may have come to by the ADDs of the next boot.
 func (r *run) phases(c cut, found moment, orphans bool) []engine.Phase {
-	target := r.calls[c.call].target
+	target, next := r.calls[c.call].target, r.moments[c.call+1].phase
 	switch {
 	case target != noTarget && !(target == contract && orphans): // for which contract waits
 		return []engine.Phase{target}
-	case c.answered && !found.damaged && !r.forgets:
-		return []engine.Phase{r.moments[c.call+1].phase}
+	case c.answered && !found.damaged && !r.forgets && next != "":
+		return []engine.Phase{next}
 	}
 	all := []engine.Phase{contract} // of a network that is not known
+	if found.place == placeDirectory { // an empty one is like none
+		all = append(all, switched)
+	}
 	if len(found.files) > 0 {
 		all = []engine.Phase{switched}
 	}

@@ -75,6 +75,8 @@ var scenarios = []scenario{
 	{"host-local's directories were removed in switch", ipv4, then(mirrored, by(wipeNetworks)), []call{add("c", switched)}},
 	{"the tombstone was removed", ipv4, then(native, by(wipeNetworks)), []call{add("c", noTarget)}},
 	{"host-local gave an address meanwhile", ipv4, then(mirrored, theirs("h")), []call{add("c", switched), del("h", switched)}},
+	{"a network is forgotten", ipv4, then(native, del("a", noTarget), del("b", noTarget)), []call{by(forget), add("c", noTarget)}},
+	{"a network is forgotten in switch", ipv4, then(mirrored, del("a", switched), del("b", switched)), []call{by(forget), add("c", switched)}},
 	{"a call is killed before its last sync", ipv4, native, []call{killed(add("c", noTarget), atCommit), add("c", noTarget)}},
 	{"another call comes after one that was killed", ipv4, native, []call{killed(add("c", noTarget), atCommit), del("b", noTarget)}},
 	{"an ADD in switch is killed before its last sync", ipv4, mirrored, []call{killed(add("c", switched), atCommit), del("a", switched)}},
