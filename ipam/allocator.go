@@ -222,7 +222,7 @@ func (a *allocator) takeNext(from pool) (netip.Addr, error) {
 		}
 	}
 	if !ok {
-		return netip.Addr{}, a.plugin.exhausted(CodeTryAgain, a.tx, a.cfg.Network, from)
+		return netip.Addr{}, a.plugin.exhausted(CodeTryAgain, a.tx, a.cfg, from)
 	}
 	return addr, a.take(from.set, addr)
 }

@@ -7,12 +7,13 @@ import (
 	"github.com/containernetworking/cni/pkg/types"
 	"github.com/containernetworking/cni/pkg/version"
 
+	"github.com/bolt-local/bolt-local/internal/cmdline"
 	"github.com/bolt-local/bolt-local/store/record"
 )
 
 // Defaults and bounds of the configuration.
 const (
-	DefaultDataDir      = "/var/lib/cni/bolt-local"
+	DefaultDataDir      = cmdline.DefaultDataDir
 	DefaultLegacyParent = "/var/lib/cni/networks" // host-local's own default
 	DefaultLockTimeout  = 10 * time.Second
 	MaxLockTimeout      = 10 * time.Minute

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bolt-local/bolt-local/internal/cmdline"
 	"github.com/bolt-local/bolt-local/store/record"
 )
 
@@ -32,7 +33,7 @@ func (p *Plugin) deadIn(r Reader, from pool) ([]record.Allocation, error) {
 }
 
 // exhausted says that a pool has no address to give, and how many are held.
-func (p *Plugin) exhausted(code uint, r Reader, network string, from pool) error {
+func (p *Plugin) exhausted(code uint, r Reader, cfg *Config, from pool) error {
 	held := 0
 	err := r.Each(func(alloc record.Allocation) error {
 		if from.gives(alloc.Addr) {
@@ -47,7 +48,8 @@ func (p *Plugin) exhausted(code uint, r Reader, network string, from pool) error
 	if unsure := p.Namespaces.Unsure(); unsure != nil {
 		why = "; " + unsure.Error()
 	}
-	return Errorf(code, "no IP addresses available in range set: %s of network %s: %d held; see `bolt-local dump`%s", short(from.set.String()), network, held, why)
+	return Errorf(code, "no IP addresses available in range set: %s of network %s: %d held; see `%s`%s",
+		short(from.set.String()), cfg.Network, held, cmdline.Command(cfg.DataDir, "dump", "--network", cmdline.Word(cfg.Network)), why)
 }
 
 // short cuts a list of ranges for a message.

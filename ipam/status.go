@@ -42,7 +42,7 @@ func (p *Plugin) checkFree(cfg *Config, r Reader) error {
 			return err
 		}
 		if len(dead) == 0 {
-			return p.exhausted(CodeUnavailable, r, cfg.Network, from)
+			return p.exhausted(CodeUnavailable, r, cfg, from)
 		}
 	}
 	return nil

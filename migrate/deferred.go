@@ -11,7 +11,7 @@ import (
 
 // Defer implements [ipam.State].
 func (s State) Defer(network string, d ipam.Deletion) error {
-	return cniError(s.Store.Defer(store.Deferred{Network: network, Attachment: d.Attachment, Addrs: d.Addrs, Gone: d.Gone}))
+	return s.cniError(s.Store.Defer(store.Deferred{Network: network, Attachment: d.Attachment, Addrs: d.Addrs, Gone: d.Gone}))
 }
 
 // carryOut does the DELs of a network that had to wait. What somebody else has

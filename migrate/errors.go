@@ -13,7 +13,7 @@ import (
 
 // cniError gives the errors of the store and the engine their CNI codes. All
 // others that have one pass unchanged.
-func cniError(err error) error {
+func (s State) cniError(err error) error {
 	var known *types.Error
 	switch {
 	case err == nil:
@@ -27,9 +27,9 @@ func cniError(err error) error {
 	case errors.Is(err, store.ErrNotRegular):
 		return ipam.Errorf(ipam.CodeDamaged, "%w: remove it", err)
 	case errors.Is(err, store.ErrDamaged):
-		return ipam.Errorf(ipam.CodeDamaged, "%w; nothing was changed: run `bolt-local repair`", err)
+		return ipam.Errorf(ipam.CodeDamaged, "%w; nothing was changed: run `%s`", err, s.repair())
 	case errors.Is(err, store.ErrLost):
-		return ipam.Errorf(ipam.CodeDamaged, "%w; run `bolt-local repair` to see what is left, then `bolt-local repair --accept`, or reboot the node", err)
+		return ipam.Errorf(ipam.CodeDamaged, "%w; run `%s` to see what is left, then `%s`, or reboot the node", err, s.repair(), s.repair("--accept"))
 	case errors.Is(err, store.ErrNoCheckpoint), errors.Is(err, store.ErrBackup) && !errors.Is(err, store.ErrFormat):
 		return ipam.Errorf(ipam.CodeIO, "%w", err)
 	case errors.Is(err, store.ErrFormat), errors.Is(err, engine.ErrPhase):

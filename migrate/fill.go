@@ -128,7 +128,7 @@ func (s State) Backfill(b Backfill) (BackfillReport, error) {
 	if len(errs) == 0 && b.Network == "" {
 		errs = append(errs, s.settleLosses(b, cmp.Or(incomplete(b, claims), contradicted(report.Filled)), &report))
 	}
-	return report, cniError(errors.Join(errs...))
+	return report, s.cniError(errors.Join(errs...))
 }
 
 // repaired repairs the checkpoint from what is left of it, so that it can be
@@ -213,7 +213,7 @@ func (s State) fill(b Backfill, n backfill.Network, claims []backfill.Claim) ([]
 	call := s.call(network)
 	call.Fills, call.Enters = true, call.OldPath != ""
 	if err := s.admitFirst(network, true); err != nil {
-		return nil, cniError(err)
+		return nil, s.cniError(err)
 	}
 	_, err := s.update(store.Op{Verb: "backfill", Creates: true}, call, func(tx ipam.Tx) error {
 		if err := decide(tx, tx.Put); err != nil {

@@ -45,7 +45,7 @@ func (s State) Forget(network string, dryRun bool) (Forgotten, error) {
 		err := s.Store.Read(func(tx *store.Tx) error {
 			return s.forgettable(tx, network, &f, func(engine.View) error { return nil })
 		})
-		return f, cniError(err)
+		return f, s.cniError(err)
 	}
 	op, call, known := store.Op{Verb: "forget"}, s.call(network), false
 	if s.Store.CountDeferred() > 0 { // one may free what is still held
@@ -64,7 +64,7 @@ func (s State) Forget(network string, dryRun bool) (Forgotten, error) {
 	if err == nil && !known { // there is no checkpoint
 		err = fmt.Errorf("network %s: %w", network, engine.ErrUnknown)
 	}
-	return f, cniError(err)
+	return f, s.cniError(err)
 }
 
 // forgettable notes in f what of a network would go, and calls fn, host-local kept
@@ -115,13 +115,13 @@ func (s State) unused(tx *store.Tx, network string, v engine.View, f *Forgotten)
 	case err != nil:
 		return err
 	case held > 0:
-		return fmt.Errorf("%w: network %s holds %d of its addresses in this boot, see `bolt-local dump --network %[2]s`: stop their pods, or free what nobody uses by `bolt-local gc` or `bolt-local release`",
-			ErrInUse, network, held)
+		return fmt.Errorf("%w: network %s holds %d of its addresses in this boot, see `%s`: stop their pods, or free what nobody uses by `%s` or `%s`",
+			ErrInUse, network, held, s.command(network, "dump"), s.command(network, "gc"), s.command(network, "release", "--ip", "ADDRESS"))
 	case files > 0 && v.Progress.Phase == engine.Contract:
-		return fmt.Errorf("%w: host-local's directory %s is still there: run `bolt-local gc --network %s`, which puts the tombstone in its place", ErrInUse, v.Progress.OldPath, network)
+		return fmt.Errorf("%w: host-local's directory %s is still there: run `%s`, which puts the tombstone in its place", ErrInUse, v.Progress.OldPath, s.command(network, "gc"))
 	case files > 0:
-		return fmt.Errorf("%w: host-local's directory %s of network %s, in phase %s, has files for %d of its addresses: shut it by `bolt-local migrate advance --network %[3]s` until the phase is contract, or leave it to host-local by `bolt-local migrate rollback --network %[3]s` until it is legacy",
-			ErrInUse, v.Progress.OldPath, network, v.Progress.Phase, files)
+		return fmt.Errorf("%w: host-local's directory %s of network %s, in phase %s, has files for %d of its addresses: shut it by `%s` until the phase is contract, or leave it to host-local by `%s` until it is legacy",
+			ErrInUse, v.Progress.OldPath, network, v.Progress.Phase, files, s.command(network, "migrate", "advance"), s.command(network, "migrate", "rollback"))
 	}
 	return nil
 }

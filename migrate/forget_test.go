@@ -91,9 +91,9 @@ func TestOnlyANetworkThatNobodyUsesIsForgotten(t *testing.T) {
 		says  string
 	}{
 		"it holds an address":           {engine.Contract, func(n *ailing) { n.mustAdd("podnet", "", "b") }, "holds 1 of its addresses"},
-		"so in the phases before":       {engine.Switch, func(n *ailing) { n.mustAdd("podnet", "switch", "b") }, "`bolt-local dump --network podnet`"},
+		"so in the phases before":       {engine.Switch, func(n *ailing) { n.mustAdd("podnet", "switch", "b") }, "`bolt-local dump --network podnet --data-dir "},
 		"host-local has given one":      {engine.Switch, func(n *ailing) { n.hostLocalAdds("podnet", "10.6.0.9", "theirs") }, "holds 1 of its addresses"},
-		"a file sets an address aside":  {engine.Switch, func(n *ailing) { n.setsAside("10.6.0.9") }, "`bolt-local migrate rollback --network podnet`"},
+		"a file sets an address aside":  {engine.Switch, func(n *ailing) { n.setsAside("10.6.0.9") }, "`bolt-local migrate rollback --network podnet --data-dir "},
 		"files of the boot before":      {engine.Expand, func(n *ailing) { n.mustAdd("podnet", "expand", "b"); n.ended("b"); n.boot = "boot-000002" }, "has files for 1 of its addresses"},
 		"host-local has run beside it":  {engine.Contract, func(n *ailing) { n.untombed(); n.hostLocalAdds("podnet", "10.6.0.9", "theirs") }, "holds 1 of its addresses"},
 		"a link is in the place":        {engine.Contract, func(n *ailing) { n.untombed(); n.linked() }, "is a symbolic link"},

@@ -46,7 +46,7 @@ func (s State) heal(call engine.Call) store.Heal {
 // Heal heals the checkpoint if it is damaged, as a call in network would, "" for
 // one that has no network.
 func (s State) Heal(network string) error {
-	return cniError(s.healing(s.call(network), func() error {
+	return s.cniError(s.healing(s.call(network), func() error {
 		return s.Store.Update(store.Op{Verb: "heal"}, func(*store.Tx) error { return nil })
 	}))
 }

@@ -28,7 +28,7 @@ func (s State) stepByHand(network string, by int, force bool) (engine.Step, erro
 	call.By, call.Force = by, force
 	step, err := s.update(store.Op{Verb: "migrate"}, call, func(ipam.Tx) error { return nil })
 	if err == nil && step.From == "" { // without a checkpoint there was nothing to do
-		err = cniError(fmt.Errorf("network %s: %w", network, engine.ErrUnknown))
+		err = s.cniError(fmt.Errorf("network %s: %w", network, engine.ErrUnknown))
 	}
 	return step, err
 }

@@ -19,13 +19,13 @@ import (
 // host-local's directories, tombstones, and libcni's caches in cacheDirs.
 func (s State) Repair(r store.Repair, cacheDirs []string) (store.Report, error) {
 	report, err := s.Store.Repair(s.witnessed(r, cacheDirs))
-	return report, cniError(err)
+	return report, s.cniError(err)
 }
 
 // Restore is [store.Store.Restore], with the same.
 func (s State) Restore(r store.Repair, cacheDirs []string) (store.Report, error) {
 	report, err := s.Store.Restore(s.witnessed(r, cacheDirs))
-	return report, cniError(err)
+	return report, s.cniError(err)
 }
 
 func (s State) witnessed(r store.Repair, cacheDirs []string) store.Repair {
@@ -46,11 +46,11 @@ func (s State) witnessed(r store.Repair, cacheDirs []string) store.Repair {
 // was not.
 func (s State) Lost() error {
 	if err := s.Store.Lost(); err != nil || s.Store.Exists() {
-		return cniError(err)
+		return s.cniError(err)
 	}
 	for path, n := range s.notices() {
 		if n.BootID == s.Store.BootID() && n.BootID != "" && !s.madeMeanwhile() {
-			return cniError(s.lostBy(path))
+			return s.cniError(s.lostBy(path))
 		}
 	}
 	return nil

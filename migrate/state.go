@@ -42,9 +42,9 @@ var _ ipam.State = State{}
 func (s State) View(network string, fn func(ipam.Reader) error) error {
 	s.Deadline = s.deadline() // for both locks together
 	if err := s.gone(s.call(network)); err != nil {
-		return cniError(err)
+		return s.cniError(err)
 	}
-	return cniError(s.Store.Read(func(tx *store.Tx) error {
+	return s.cniError(s.Store.Read(func(tx *store.Tx) error {
 		return s.ViewIn(tx, network, false, func(v engine.View) error { return fn(v) })
 	}))
 }
@@ -55,7 +55,7 @@ func (s State) Ready(network string, fn func(ipam.Reader) error) error {
 	call := s.call(network)
 	call.Grants = call.OldPath != ""
 	if err := s.Store.Writable(); err != nil { // a link would pass for damage
-		return cniError(err)
+		return s.cniError(err)
 	}
 	existed := false
 	look := func() error {
@@ -74,7 +74,7 @@ func (s State) Ready(network string, fn func(ipam.Reader) error) error {
 	if err == nil {
 		err = OldWritable(call.OldPath)
 	}
-	return cniError(err)
+	return s.cniError(err)
 }
 
 // OldWritable tells why host-local's directory could not be written, by asking the
@@ -105,17 +105,17 @@ func (s State) Update(verb ipam.Verb, network string, fn func(ipam.Tx) error) er
 	}
 	if call.Grants {
 		if err := s.admitFirst(network, false); err != nil {
-			return cniError(err)
+			return s.cniError(err)
 		}
 	}
 	if call.Frees {
 		if err := s.gone(call); err != nil {
-			return cniError(err)
+			return s.cniError(err)
 		}
 	}
 	_, err := s.update(op, call, fn)
 	if errors.Is(err, ipam.ErrNoSpace) && verb != ipam.VerbAdd && op.Creates && !s.Store.Exists() {
-		return cniError(s.engine(network).UpdateOld(call, fn))
+		return s.cniError(s.engine(network).UpdateOld(call, fn))
 	}
 	return err
 }
@@ -155,7 +155,7 @@ func (s State) update(op store.Op, call engine.Call, fn func(ipam.Tx) error) (en
 	if err == nil {
 		s.dropOthers(settled)
 	}
-	return step, cniError(err)
+	return step, s.cniError(err)
 }
 
 // call is what all calls of a network have in common.

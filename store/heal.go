@@ -70,7 +70,7 @@ func healed(d Damage) string {
 	case SourceJournal:
 		return "everything was taken over from the journal"
 	case SourceOldForm:
-		return "network " + d.Network + " is taken over from its older form; all other networks are lost until the next boot, or until `bolt-local repair` finds them"
+		return "network " + d.Network + " is taken over from its older form; all other networks are lost until the next boot, or until a repair finds them"
 	}
 	return "it is begun anew, as nothing of an earlier boot is alive"
 }

@@ -10,6 +10,7 @@ import (
 	berrors "go.etcd.io/bbolt/errors"
 	"golang.org/x/sys/unix"
 
+	"github.com/bolt-local/bolt-local/internal/cmdline"
 	"github.com/bolt-local/bolt-local/store/filelock"
 )
 
@@ -52,7 +53,7 @@ func openBolt(path string, readOnly bool, deadline time.Time) (boltFile, error) 
 		b.abandon()
 		return b, err
 	case errors.Is(err, berrors.ErrTimeout):
-		return b, fmt.Errorf("%w: another program has %s open (`fuser %s`)", ErrLocked, path, path)
+		return b, fmt.Errorf("%w: another program has %s open (`fuser %s`)", ErrLocked, path, cmdline.Word(path))
 	case errors.Is(err, berrors.ErrInvalid) && readable(path) != nil:
 		return b, readable(path) // bbolt takes that for a file that is none of its
 	case errors.Is(err, berrors.ErrInvalid), errors.Is(err, berrors.ErrChecksum), errors.Is(err, berrors.ErrVersionMismatch):

@@ -8,6 +8,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/bolt-local/bolt-local/internal/cmdline"
 )
 
 // ours are the names in the data directory that calls go by. What is made under
@@ -66,7 +68,7 @@ func owned(paths ...string) (map[string]fs.FileInfo, error) {
 		case info.Mode()&fs.ModeSymlink != 0:
 			return nil, &notOursError{fmt.Sprintf("%s is a symbolic link of uid %d, which is not followed: put what it leads to in its place, or set ipam.dataDir to a directory without links", path, owner)}
 		case owner != self:
-			return nil, &notOursError{fmt.Sprintf("%s belongs to uid %d, and bolt-local runs as uid %d: run it as uid %d, or `chown %d %s` once you know who made it", path, owner, self, owner, self, path)}
+			return nil, &notOursError{fmt.Sprintf("%s belongs to uid %d, and bolt-local runs as uid %d: run it as uid %d, or `chown %d %s` once you know who made it", path, owner, self, owner, self, cmdline.Word(path))}
 		}
 		found[path] = info
 	}
@@ -133,7 +135,7 @@ func (s *Store) warnOfParents() {
 	for dir := filepath.Dir(s.dir); ; dir = filepath.Dir(dir) {
 		info, err := os.Stat(dir)
 		if err == nil && info.Mode().Perm()&0o002 != 0 && info.Mode()&fs.ModeSticky == 0 {
-			s.opts.Warn(fmt.Sprintf("everybody may write to %s, and so put another directory in the place of %s: `chmod o-w %s`", dir, s.dir, dir))
+			s.opts.Warn(fmt.Sprintf("everybody may write to %s, and so put another directory in the place of %s: `chmod o-w %s`", dir, s.dir, cmdline.Word(dir)))
 			return
 		}
 		if dir == filepath.Dir(dir) {

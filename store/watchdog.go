@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/bolt-local/bolt-local/internal/cmdline"
 )
 
 // On a damaged page bbolt can go in circles, or call itself without end. A stack
@@ -97,7 +99,8 @@ func (w *watchdog) look() {
 		return
 	}
 	w.store.suspect()
-	w.store.opts.Stuck(fmt.Errorf("%w: %s: the checkpoint was not changed; `bolt-local migrate verify` looks at all of it, and so does the next call", ErrStuck, w.store.Path()))
+	w.store.opts.Stuck(fmt.Errorf("%w: %s: the checkpoint was not changed; `%s` looks at all of it, and so does the next call",
+		ErrStuck, w.store.Path(), cmdline.Command(w.store.dir, "migrate", "verify")))
 }
 
 // stacks is what all stacks have together, in bytes. Package runtime/metrics has

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/bolt-local/bolt-local/internal/cmdline"
 	"github.com/bolt-local/bolt-local/migrate/form"
 )
 
@@ -27,7 +28,7 @@ again. So this file stands where host-local kept its directory.
 
 To go back to host-local with all pods running:
 
-    bolt-local migrate rollback --network %[1]s --data-dir %[2]s
+    bolt-local migrate rollback --network %[8]s --data-dir %[9]s
 
 It makes the directory again from what bolt-local knows. Only then change the
 type in the network's configuration. If that was done before, or no pod starts
@@ -37,7 +38,7 @@ any more, add --force. Do not remove this file by hand.
 %[4]s%[1]s
 %[5]s%[2]s
 %[6]s%[7]s
-`, n.Network, n.DataDir, noticeMagic, fieldNetwork, fieldDataDir, fieldBoot, n.BootID)
+`, n.Network, n.DataDir, noticeMagic, fieldNetwork, fieldDataDir, fieldBoot, n.BootID, cmdline.Word(n.Network), cmdline.Word(n.DataDir))
 }
 
 // parseNotice reports false for a file that is none of ours.

@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/bolt-local/bolt-local/internal/cmdline"
 )
 
 // ErrLocked: the lock was not had in time.
@@ -17,7 +19,7 @@ var ErrLocked = errors.New("another process holds the lock")
 func explain(path, setting string, err error) error {
 	switch {
 	case errors.Is(err, ErrLocked):
-		return fmt.Errorf("%w: %s was not free in time; see who holds it (`fuser %s`) and try again", ErrLocked, path, path)
+		return fmt.Errorf("%w: %s was not free in time; see who holds it (`fuser %s`) and try again", ErrLocked, path, cmdline.Word(path))
 	case errors.Is(err, fs.ErrNotExist):
 		return err
 	case errors.Is(err, unix.ELOOP), errors.Is(err, unix.ENXIO), errors.Is(err, unix.EISDIR):

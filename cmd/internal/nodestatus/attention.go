@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/bolt-local/bolt-local/cmd/internal/wording"
+	"github.com/bolt-local/bolt-local/internal/cmdline"
 	"github.com/bolt-local/bolt-local/ipam"
 	"github.com/bolt-local/bolt-local/store/record"
 )
@@ -55,6 +56,7 @@ type Notice struct {
 // finder collects what needs attention.
 type finder struct {
 	dataDir  string
+	sources  cmdline.Sources
 	searched bool // see [Snapshot.searched]
 	notices  []Notice
 }
@@ -136,5 +138,5 @@ func (f *finder) fullSet(network string, s ipam.SetUsage) {
 
 // command is a command line about one network.
 func (f *finder) command(name, network string) string {
-	return wording.Command(f.dataDir, name, "--network", wording.ShellWord(network))
+	return cmdline.Command(f.dataDir, name, "--network", cmdline.Word(network))
 }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/bolt-local/bolt-local/cmd/internal/wording"
+	"github.com/bolt-local/bolt-local/internal/cmdline"
 	"github.com/bolt-local/bolt-local/store"
 )
 
@@ -22,7 +23,7 @@ func (f *finder) problem(snap Snapshot) {
 		n.Text += ". The next ADD or DEL that meets it heals it if the journal is whole."
 	}
 	if snap.damaged() || errors.Is(snap.Problem, store.ErrLost) {
-		n.Command = wording.Command(f.dataDir, "repair", "--dry-run")
+		n.Command = f.sources.Command(f.dataDir, "repair", "--dry-run")
 	}
 	f.add(n)
 }
@@ -36,7 +37,7 @@ func (f *finder) refused(network string, why error) {
 func (f *finder) damage(snap Snapshot) {
 	f.lost("", snap.Lost)
 	for _, d := range FormerDamages(snap.Damages, f.dataDir) {
-		f.add(Notice{Kind: KindHealed, Text: d.String() + ".", Command: wording.Command(f.dataDir, "repair", "--acknowledge")})
+		f.add(Notice{Kind: KindHealed, Text: d.String() + ".", Command: cmdline.Command(f.dataDir, "repair", "--acknowledge")})
 	}
 	f.deferred(snap.Deferred)
 }
@@ -66,11 +67,12 @@ func (f *finder) lost(network, why string) {
 	if network != "" {
 		where = "ADD is refused"
 	}
-	next := "repair"
+	dump := cmdline.Command(f.dataDir, "dump")
+	next := f.sources.Command(f.dataDir, "repair")
 	if f.searched {
-		next = "dump"
+		next = dump
 	}
-	f.add(Notice{Kind: KindLost, Network: network, Command: wording.Command(f.dataDir, next), Text: fmt.Sprintf(
+	f.add(Notice{Kind: KindLost, Network: network, Command: next, Text: fmt.Sprintf(
 		"%s until the next boot: %s. If `%s` has every pod of the node, `%s` lets it go on at once.",
-		where, why, wording.Command(f.dataDir, "dump"), wording.Command(f.dataDir, "repair", "--accept"))})
+		where, why, dump, f.sources.Command(f.dataDir, "repair", "--accept"))})
 }

@@ -42,7 +42,7 @@ func (r Reader) load(only string, compares bool) (Snapshot, error) {
 	st := r.State.Store
 	// A lock that is free is had after the deadline, too.
 	r.State.Deadline = time.Now().Add(st.LockTimeout())
-	snap := Snapshot{Path: st.Path(), Boots: map[uint64]string{}}
+	snap := Snapshot{Path: st.Path(), Sources: r.State.Sources(), Boots: map[uint64]string{}}
 	err := st.ReadAny(compares, func(tx *store.Tx) error {
 		snap.Exists, snap.Format, snap.Epoch, snap.Problem = tx.Exists(), tx.Format(), tx.Epoch(), tx.Problem()
 		snap.Damages = tx.Damages()

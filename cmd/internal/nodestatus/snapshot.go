@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/bolt-local/bolt-local/cmd/internal/wording"
+	"github.com/bolt-local/bolt-local/internal/cmdline"
 	"github.com/bolt-local/bolt-local/store"
 	"github.com/bolt-local/bolt-local/store/record"
 )
@@ -17,9 +17,11 @@ type Snapshot struct {
 	Path   string // of the checkpoint, which is in the data directory
 	Exists bool
 	Size   int64 // of the file in bytes
-	Format store.Format
-	Epoch  uint64            // the number of this boot
-	Boots  map[uint64]string // boot ids by epoch number
+	// Sources are those that a repair would have to be told.
+	Sources cmdline.Sources
+	Format  store.Format
+	Epoch   uint64            // the number of this boot
+	Boots   map[uint64]string // boot ids by epoch number
 	// Networks are those that were asked for, in the order of their names.
 	Networks []Network
 	// Problem is why the checkpoint may not be believed or is not complete.
@@ -62,7 +64,7 @@ func (n Network) Unseen() bool {
 // CheckpointErr is what is wrong with the checkpoint, in whatever network.
 func (snap Snapshot) CheckpointErr() error {
 	if snap.damaged() {
-		return fmt.Errorf("%w; see `%s`", snap.Problem, wording.Command(snap.dataDir(), "repair", "--dry-run"))
+		return fmt.Errorf("%w; see `%s`", snap.Problem, snap.Sources.Command(snap.dataDir(), "repair", "--dry-run"))
 	}
 	return snap.Problem
 }

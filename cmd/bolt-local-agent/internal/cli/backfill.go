@@ -10,6 +10,7 @@ import (
 
 	"github.com/bolt-local/bolt-local/cmd/bolt-local-agent/internal/netconf"
 	"github.com/bolt-local/bolt-local/cmd/internal/wording"
+	"github.com/bolt-local/bolt-local/internal/cmdline"
 	"github.com/bolt-local/bolt-local/ipam"
 	"github.com/bolt-local/bolt-local/migrate"
 	"github.com/bolt-local/bolt-local/migrate/backfill"
@@ -134,11 +135,16 @@ func (a *app) configs(dir string) (mine []*ipam.Config, all bool) {
 			if c.Role == ipam.Chained {
 				continue // the network's other entry says it
 			}
-			a.warn(fmt.Sprintf("network %s is left out: it has ipam.dataDir %s; run once more with --data-dir %s for it", c.Network, c.DataDir, c.DataDir))
+			a.warn(fmt.Sprintf("network %s is left out: it has ipam.dataDir %s; run once more with --data-dir %s for it", c.Network, c.DataDir, cmdline.Word(c.DataDir)))
 			continue
 		}
 		mine = append(mine, c)
 	}
+	parents := make([]string, len(mine))
+	for i, c := range mine {
+		parents[i] = c.LegacyParent
+	}
+	a.legacyParents.Store(&parents)
 	return mine, len(errs) == 0
 }
 
@@ -183,7 +189,7 @@ func (a *app) printFilled(r migrate.BackfillReport, endpoint string, dryRun bool
 	case r.Accepted:
 		a.say("Every running pod that the container runtime at " + endpoint + " knows is recorded: ADD " + done(dryRun, "is", "would be") + " served again.")
 	case r.Lost != "":
-		a.warn(staysRefused(a.dataDir, r.Lost))
+		a.warn(staysRefused(a.dataDir, a.state().Sources(), r.Lost))
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os/signal"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -46,6 +47,10 @@ type app struct {
 	endpoint string        // --runtime-endpoint
 	timeout  time.Duration // --timeout
 	waited   func(time.Duration)
+
+	// legacyParents are those of the configurations that were read last: tombstones
+	// may be there. Metrics are asked for beside the rounds.
+	legacyParents atomic.Pointer[[]string]
 }
 
 func (a *app) root() *cobra.Command {
@@ -105,11 +110,16 @@ func (a *app) state() migrate.State { return a.stateWithin(store.DefaultLockTime
 func (a *app) stateWithin(lockTimeout time.Duration) migrate.State {
 	namespaces := &netns.System{}
 	plugin := &ipam.Plugin{Namespaces: namespaces}
+	var parents []string
+	if known := a.legacyParents.Load(); known != nil {
+		parents = *known
+	}
 	return migrate.State{
-		Store:      store.New(a.dataDir, store.Options{LockTimeout: lockTimeout, Writer: a.version, Warn: a.warn, Waited: a.waited}),
-		Namespaces: namespaces,
-		Stale:      plugin.Stale,
-		Warn:       a.warn,
+		Store:         store.New(a.dataDir, store.Options{LockTimeout: lockTimeout, Writer: a.version, Warn: a.warn, Waited: a.waited}),
+		Namespaces:    namespaces,
+		Stale:         plugin.Stale,
+		Warn:          a.warn,
+		LegacyParents: parents,
 	}
 }
 

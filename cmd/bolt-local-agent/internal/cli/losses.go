@@ -5,12 +5,13 @@ import (
 
 	"github.com/bolt-local/bolt-local/cmd/bolt-local-agent/internal/cri"
 	"github.com/bolt-local/bolt-local/cmd/internal/wording"
+	"github.com/bolt-local/bolt-local/internal/cmdline"
 )
 
 // staysRefused says that a loss is not accepted, why, and what a person may do.
-func staysRefused(dataDir, why string) string {
+func staysRefused(dataDir string, sources cmdline.Sources, why string) string {
 	return fmt.Sprintf("ADD stays refused, as pods may run that are not recorded: %s; once `%s` has every pod of the node, `%s` lets it go on",
-		why, wording.Command(dataDir, "dump"), wording.Command(dataDir, "repair", "--accept"))
+		why, cmdline.Command(dataDir, "dump"), sources.Command(dataDir, "repair", "--accept"))
 }
 
 // doubt is why what a runtime tells is not enough for a loss to be accepted upon

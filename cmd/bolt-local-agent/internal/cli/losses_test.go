@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/bolt-local/bolt-local/cmd/bolt-local-agent/internal/cri"
+	"github.com/bolt-local/bolt-local/internal/cmdline"
 	"github.com/bolt-local/bolt-local/ipam"
 )
 
@@ -28,10 +29,10 @@ func TestAListingThatMayLackPodsIsInDoubt(t *testing.T) {
 
 func TestWhatAPersonMayDoNamesAnotherDataDirectory(t *testing.T) {
 	for dir, want := range map[string]string{
-		ipam.DefaultDataDir: "once `bolt-local dump` has every pod of the node, `bolt-local repair --accept` lets",
-		"/d":                "once `bolt-local dump --data-dir /d` has every pod of the node, `bolt-local repair --accept --data-dir /d` lets",
+		ipam.DefaultDataDir: "once `bolt-local dump` has every pod of the node, `bolt-local repair --accept --host-local-dir /n` lets",
+		"/d":                "once `bolt-local dump --data-dir /d` has every pod of the node, `bolt-local repair --accept --host-local-dir /n --data-dir /d` lets",
 	} {
-		if got := staysRefused(dir, "why"); !strings.Contains(got, "not recorded: why; "+want) {
+		if got := staysRefused(dir, cmdline.Sources{HostLocalDirs: []string{"/n"}}, "why"); !strings.Contains(got, "not recorded: why; "+want) {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}

@@ -65,7 +65,7 @@ func (a *app) writeCopy(path string) error {
 	}
 	err = errors.Join(err, f.Close())
 	if errors.Is(err, store.ErrDamaged) {
-		return fmt.Errorf("%w; nothing was copied: see `%s`", err, wording.Command(a.dataDir, "repair", "--dry-run"))
+		return fmt.Errorf("%w; nothing was copied: see `%s`", err, a.sources(nil).Command(a.dataDir, "repair", "--dry-run"))
 	}
 	return err
 }

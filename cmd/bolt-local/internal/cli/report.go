@@ -8,6 +8,7 @@ import (
 
 	"github.com/bolt-local/bolt-local/cmd/internal/nodestatus"
 	"github.com/bolt-local/bolt-local/cmd/internal/wording"
+	"github.com/bolt-local/bolt-local/internal/cmdline"
 	"github.com/bolt-local/bolt-local/store"
 )
 
@@ -37,8 +38,8 @@ type report struct {
 	existed bool
 	// searched: there was something to rebuild the checkpoint from.
 	searched bool
-	// resume is the command that lets ADD go on.
-	resume string
+	// resume is the command that lets ADD go on, dump the one that shows all.
+	resume, dump string
 }
 
 // reportAllocation is one address, one of its holders, and who says so.
@@ -76,6 +77,7 @@ func (a *app) newReport(done store.Report, f repairFlags) report {
 		Acknowledged:      []nodestatus.FormerDamage{},
 		searched:          !errors.Is(done.Problem, store.ErrLost) || done.Kept != "" || len(done.Allocations) > 0,
 		resume:            a.resume(f),
+		dump:              cmdline.Command(a.dataDir, "dump"),
 	}
 	if done.Problem != nil {
 		r.Problem = wording.OneLine(done.Problem.Error())
@@ -87,31 +89,40 @@ func (a *app) newReport(done store.Report, f repairFlags) report {
 // too: without them it would find less than the report shows.
 func (a *app) resume(f repairFlags) string {
 	if !f.DryRun {
-		return wording.Command(a.dataDir, "repair", "--accept")
+		return cmdline.Command(a.dataDir, "repair", "--accept")
 	}
 	words := []string{"repair"}
 	switch {
 	case f.restored != "":
-		words = []string{"restore", shellPath(f.restored)}
+		words = []string{"restore", shellWord(f.restored)}
 	case f.Backup != "":
-		words = append(words, "--backup", shellPath(f.Backup))
+		words = append(words, "--backup", shellWord(f.Backup))
 	}
-	for _, dir := range a.hostLocalDirs {
-		words = append(words, "--host-local-dir", shellPath(dir))
-	}
-	for _, dir := range f.cacheDirs {
-		words = append(words, "--cni-cache-dir", shellPath(dir))
-	}
-	return wording.Command(a.dataDir, append(words, "--accept")...)
+	return a.sources(f.cacheDirs).Command(a.dataDir, append(words, "--accept")...)
 }
 
-// shellPath is a file from wherever the command is copied to; "-" is stdin.
-func shellPath(name string) string {
+// sources are those that the operator has named, cacheDirs among them.
+func (a *app) sources(cacheDirs []string) cmdline.Sources {
+	return cmdline.Sources{HostLocalDirs: everywhere(a.hostLocalDirs), CacheDirs: everywhere(cacheDirs)}
+}
+
+func everywhere(names []string) []string {
+	paths := make([]string, len(names))
+	for i, name := range names {
+		paths[i] = fromEverywhere(name)
+	}
+	return paths
+}
+
+// fromEverywhere is a file from wherever the command is copied to; "-" is stdin.
+func fromEverywhere(name string) string {
 	if abs, err := filepath.Abs(name); err == nil && name != "-" {
 		name = abs
 	}
-	return wording.ShellWord(name)
+	return name
 }
+
+func shellWord(name string) string { return cmdline.Word(fromEverywhere(name)) }
 
 func newReportAllocations(all []store.Vouched) []reportAllocation {
 	list := []reportAllocation{}

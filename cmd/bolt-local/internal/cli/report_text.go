@@ -32,7 +32,7 @@ func printRepaired(s screen, r report) error {
 		return err
 	}
 	if !r.searched {
-		if err := writeWrapped(s, "", "There is nothing left to be searched, so nothing was rebuilt: `bolt-local dump` shows what is known."); err != nil {
+		if err := writeWrapped(s, "", "There is nothing left to be searched, so nothing was rebuilt: `"+r.dump+"` shows what is known."); err != nil {
 			return err
 		}
 		return printRefusals(s, r)
@@ -51,7 +51,7 @@ func printRestore(s screen, r report) error {
 	case len(r.Allocations) > 0:
 		return printFound(s, r, differences)
 	}
-	text := "No address was given back: what is held now stays held, and `bolt-local dump` shows it."
+	text := "No address was given back: what is held now stays held, and `" + r.dump + "` shows it."
 	if !r.existed && r.Problem == "" {
 		text = "There was no checkpoint: the backup takes its place."
 	}
