@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/bolt-local/bolt-local/migrate/engine"
@@ -135,5 +136,24 @@ func TestAWriteThatFailsLeavesNothingHalfDone(t *testing.T) {
 			n.idle()
 			n.wantHeld("the view after the next call", n.view().held(), all)
 		}
+	})
+}
+
+// An ADD takes addresses back from dead pods, and cannot be committed: they are
+// dead still, for the next one.
+func TestTheDeadAreKnownAfterAnADDThatCouldNotBeCommitted(t *testing.T) {
+	casesOnPairs(t, mirrored, func(t *testing.T, n *node, phase engine.Phase) {
+		n.target, n.subnet = phase, "10.0.0.0/29"
+		for i := range 5 {
+			id := fmt.Sprintf("p%d", i)
+			n.mustAdd(id)
+			delete(n.spaces, "/ns/"+id) // and its DEL is lost
+		}
+		n.failCommit = errFull
+		if _, err := n.add("new"); !errors.Is(err, errFull) {
+			t.Fatalf("ADD: %v", err)
+		}
+		n.failCommit = nil
+		n.mustAdd("new")
 	})
 }

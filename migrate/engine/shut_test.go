@@ -200,3 +200,24 @@ func TestAnOperatorIsToldThatTheSwapFailed(t *testing.T) {
 		n.wantPhase(map[int]engine.Phase{1: engine.Switch, -1: engine.Contract}[by])
 	})
 }
+
+// An operator who turns back does not want the swap any more that could not be
+// done, also once nothing is in its way.
+func TestAStepBackByHandEndsASwapThatCouldNotBeDone(t *testing.T) {
+	onPairs(t, func(t *testing.T, n *node) {
+		n.target = engine.Switch
+		n.mustAdd("a")
+		n.target = engine.Contract
+		n.cannotSwap(tampered{shut: form.ErrCannotShut})
+		n.mustAdd("b")
+		n.wantPhase(engine.Switch)
+		if err := n.step(-1, true); err != nil {
+			t.Fatal(err)
+		}
+		n.wantPhase(engine.Expand)
+		n.tamper = nil
+		n.wipe(0)
+		n.idle()
+		n.wantPhase(engine.Expand)
+	})
+}

@@ -48,6 +48,9 @@ func (u *update) stepByHand() error {
 		return fmt.Errorf("%w: network %s is in phase %s, and the configuration of its last ADD had ipam.migration.phase %s, so the next one would undo it: change that instead",
 			ErrStep, u.call.Network, u.p.Phase, target)
 	}
+	if u.call.By < 0 {
+		u.p.Pending = "" // a swap that could not be done is not wanted any more
+	}
 	waits, err := u.take(next)
 	if err == nil && waits != "" {
 		err = fmt.Errorf("%w: network %s stays in phase %s: %s", ErrStep, u.call.Network, u.p.Phase, waits)

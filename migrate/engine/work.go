@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"net/netip"
+	"slices"
 
 	"github.com/bolt-local/bolt-local/ipam"
 	"github.com/bolt-local/bolt-local/migrate/form"
@@ -60,7 +61,9 @@ func (w *Work) Answer(err error, full bool) error {
 	case !w.ran || w.u.old == nil || w.u.p.Phase == Contract:
 		return err
 	case w.u.call.brings():
-		return errors.Join(err, w.u.takeBack(w.u.mirrored[w.u.settled:]))
+		// Whom an ADD frees is certainly gone, and stays so.
+		taken := slices.DeleteFunc(slices.Clone(w.u.mirrored[w.u.settled:]), func(c form.Change) bool { return c.Want == nil })
+		return errors.Join(err, w.u.takeBack(taken))
 	case full && w.u.call.By == 0 && w.verb == nil && !w.u.untraced:
 		w.u.warnf("%v; %s has it, and the next call that finds room takes it over", err, w.u.old.Path())
 		return nil
