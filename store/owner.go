@@ -68,11 +68,20 @@ func owned(paths ...string) (map[string]fs.FileInfo, error) {
 		case info.Mode()&fs.ModeSymlink != 0:
 			return nil, &notOursError{fmt.Sprintf("%s is a symbolic link of uid %d, which is not followed: put what it leads to in its place, or set ipam.dataDir to a directory without links", path, owner)}
 		case owner != self:
-			return nil, &notOursError{fmt.Sprintf("%s belongs to uid %d, and bolt-local runs as uid %d: run it as uid %d, or `chown %d %s` once you know who made it", path, owner, self, owner, self, cmdline.Word(path))}
+			return nil, anothers(path, owner, self)
 		}
 		found[path] = info
 	}
 	return found, nil
+}
+
+// anothers says what to do about a file of another user.
+func anothers(path string, owner, self int) error {
+	cure := "run it as root" // what root has made is no accident
+	if owner != 0 {
+		cure = fmt.Sprintf("run it as uid %d, or `chown %d %s` once you know who made it", owner, self, cmdline.Word(path))
+	}
+	return &notOursError{fmt.Sprintf("%s belongs to uid %d, and bolt-local runs as uid %d: %s", path, owner, self, cure)}
 }
 
 // shut takes from others what a mode gives them, and gives the owner back what a

@@ -181,3 +181,14 @@ func TestAParentThatEverybodyMayWriteToIsTold(t *testing.T) {
 		})
 	}
 }
+
+func TestWhatRootHasMadeIsNotToBeGivenAway(t *testing.T) {
+	for owner, want := range map[int]string{
+		0:    "/d belongs to uid 0, and bolt-local runs as uid 65534: run it as root",
+		1000: "/d belongs to uid 1000, and bolt-local runs as uid 65534: run it as uid 1000, or `chown 65534 /d` once you know who made it",
+	} {
+		if got := anothers("/d", owner, 65534).Error(); got != want {
+			t.Errorf("%s; want %s", got, want)
+		}
+	}
+}
