@@ -106,6 +106,7 @@ func (s *Store) initialize(tx *bolt.Tx, c *content) (id string, err error) {
 		return "", err
 	}
 	c.put([]string{bucketMeta}, keyFormat, doc)
+	delete(c.at(bucketMeta).values, keyCommit) // what takes that one back is not for this file
 	c.put([]string{bucketMeta, bucketStamp}, keyStampSchema1, uint64Bytes(uint64(tx.ID())))
 	c.make(bucketNetworks)
 	return f.ID, c.fill(tx)

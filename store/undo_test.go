@@ -180,3 +180,33 @@ func TestAnUndoThatFindsNoRoomIsTriedAgain(t *testing.T) {
 		t.Errorf("held (-want +got):\n%s", diff)
 	}
 }
+
+// What takes a failed commit back is not for a checkpoint that was made from what
+// that has left.
+func TestAFailedCommitIsNotTakenBackInACheckpointThatWasRestored(t *testing.T) {
+	n := newNode(t)
+	n.add("10.0.0.9", "z")
+	n.hold("10.0.0.2", "a/eth0+")
+	n.write("backup", n.backup())
+	n.hold("10.0.0.2")
+	n.commitBolt = failLastSync
+	if err := n.update(opAdd, func(net *Network) error { return net.Put(allocation(net.Epoch(), "10.0.0.2", "b")) }); !errors.Is(err, syscall.EIO) {
+		t.Fatalf("err = %v", err)
+	}
+	n.commitBolt = (*bolt.Tx).Commit
+	if _, err := n.restored(Repair{}); err != nil {
+		t.Fatal(err)
+	}
+	want := n.holders("10.0.0.2")
+	if len(want) != 2 {
+		t.Fatalf("restored with %q: this test tests nothing", want)
+	}
+	n.add("10.0.0.100", "new")
+	if got := n.holders("10.0.0.2"); !cmp.Equal(got, want) {
+		t.Errorf("held by %q, want %q", got, want)
+	}
+	n.journalIsComplete()
+	if err := n.ReadWhole((*Tx).Verify); err != nil {
+		t.Error(err)
+	}
+}
