@@ -17,9 +17,6 @@ func (s State) Defer(network string, d ipam.Deletion) error {
 // carryOut does the DELs of a network that had to wait. What somebody else has
 // given the same attachment since is not theirs.
 func (s State) carryOut(n *store.Network, tx ipam.Tx, changed func(netip.Addr) time.Time) error {
-	if n.Whole() != nil {
-		return nil // what is lost may be found again
-	}
 	due, err := n.Deferred()
 	if err != nil {
 		return err

@@ -74,6 +74,21 @@ func TestADelThatWaitsIsNotThatOfALaterAdd(t *testing.T) {
 }
 
 // host-local may have given the same attachment an address since.
+// Nor where the ADD finds its network lost, and makes it anew.
+func TestADelThatWaitedInALostNetworkIsNotThatOfALaterAdd(t *testing.T) {
+	n, _ := twoNetworks(t, engine.Switch)
+	n.hostLocalAdds("third", "10.9.0.2", "gone")
+	n.mustAdd("third", "switch", "p")
+	n.mustDel("third", "switch", "gone")
+	n.mustDel("third", "switch", "p")
+	n.damaged(true)
+	n.waits("third", "p", "eth0")
+	n.mustAdd("podnet", "switch", "c") // heals podnet alone
+	addr := n.mustAdd("third", "switch", "p")
+	n.mustDel("third", "switch", "nobody")
+	n.expectHeld("third", map[string]string{addr.String(): "p"})
+}
+
 func TestADelThatWaitsIsVoidByAFileThatCameLater(t *testing.T) {
 	n, held := twoNetworks(t, engine.Switch)
 	n.waits("podnet", "old", "eth0")

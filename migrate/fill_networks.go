@@ -3,6 +3,7 @@ package migrate
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"maps"
 	"net/netip"
 	"slices"
@@ -34,6 +35,9 @@ func (s State) fillable(b Backfill) (_ []backfill.Network, unseen map[string]err
 	known := map[string]stored{}
 	configs := byNetwork(b.Configs)
 	err := s.Store.Read(func(tx *store.Tx) error {
+		if l, lost := tx.Lost(); lost && slices.ContainsFunc(tx.Damages(), store.Damage.Unsearched) {
+			return fmt.Errorf("%w: %s", store.ErrLost, l.Reason)
+		}
 		names := tx.Networks()
 		for name := range configs {
 			if !slices.Contains(names, name) {

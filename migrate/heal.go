@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/bolt-local/bolt-local/migrate/engine"
+	"github.com/bolt-local/bolt-local/migrate/form"
 	"github.com/bolt-local/bolt-local/migrate/hostlocal"
 	"github.com/bolt-local/bolt-local/store"
 )
@@ -39,7 +40,7 @@ func (s State) heal(call engine.Call) store.Heal {
 		return h
 	}
 	h.Network = call.Network
-	h.Complete = func(migration []byte) bool { return engine.Complete(migration, c) }
+	h.Complete = func(migration []byte) bool { return complete(migration, call, c) }
 	return h
 }
 
@@ -89,9 +90,17 @@ func (s State) whole(tx *store.Tx, call engine.Call) error {
 		if lookErr != nil {
 			return fmt.Errorf("host-local's directory: %w", lookErr)
 		}
-		if engine.Complete(nil, c) {
+		l, _ := n.Lost()
+		if complete(l.Migrations[call.Network], call, c) {
 			return nil
 		}
 	}
 	return err
+}
+
+// complete tells whether what the call's older form says is all of its network,
+// of which doc is the document, nil where nobody knows it. A directory in another
+// place is not the network's.
+func complete(doc []byte, call engine.Call, c form.Contents) bool {
+	return (doc == nil || engine.OldPath(doc) == call.OldPath) && engine.Complete(doc, c)
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/bolt-local/bolt-local/ipam"
@@ -128,6 +129,73 @@ func TestANetworkIsNotHealedFromADirectoryThatWasWiped(t *testing.T) {
 				n.refused("ADD", second(n.add("podnet", "switch", "c")))
 			})
 		}
+	}
+}
+
+// So it is where another network's call has healed that one before.
+func TestAWipedDirectoryIsNotBelievedOnceAnotherNetworkWasHealed(t *testing.T) {
+	n, _ := twoNetworks(t, engine.Switch)
+	n.mustAdd("third", "switch", "p")
+	if err := os.RemoveAll(n.file("third")); err != nil {
+		t.Fatal(err)
+	}
+	n.hostLocalAdds("third", "10.9.0.77", "guest")
+	n.damaged(true)
+	n.refused("ADD", second(n.add("third", "switch", "new")))
+	n.mustAdd("podnet", "switch", "c")
+	n.refused("ADD, after one in podnet", second(n.add("third", "switch", "new")))
+}
+
+// A directory that was not wiped is, whoever comes first.
+func TestEachNetworkIsHealedFromItsDirectory(t *testing.T) {
+	n, _ := twoNetworks(t, engine.Switch)
+	p := n.mustAdd("third", "switch", "p")
+	n.damaged(true)
+	n.mustAdd("podnet", "switch", "c")
+	q := n.mustAdd("third", "switch", "q")
+	n.expectHeld("third", map[string]string{p.String(): "p", q.String(): "q"})
+}
+
+// A directory can name one holder of an address.
+func TestANetworkWithTwoHoldersOfAnAddressIsNotHealedFromItsDirectory(t *testing.T) {
+	n := newAiling(t)
+	n.hostLocalAdds("podnet", "10.6.0.50", "old")
+	addr := n.mustAdd("podnet", "switch", "a")
+	if err := os.RemoveAll(n.file("podnet")); err != nil {
+		t.Fatal(err)
+	}
+	n.hostLocalAdds("podnet", addr.String(), "guest")
+	n.mustAdd("podnet", "switch", "b") // both hold it from now on
+	n.mustAdd("podnet", "switch", "d") // and both meta pages say so
+	n.damaged(true)
+	n.refused("ADD", second(n.add("podnet", "switch", "c")), addr.String(), "several holders")
+	if report := n.repaired(store.Repair{}); len(report.Allocations) == 0 {
+		t.Error("repair finds nothing")
+	}
+	if err := n.plugin().Del(n.call("podnet", "switch", "guest")); err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := n.held("podnet"); got[addr] != "a" {
+		t.Errorf("%s is not held by a: %v", addr, got)
+	}
+}
+
+// A directory in another place than the network's is none of its witnesses.
+func TestANetworkIsNotHealedFromADirectoryInAnotherPlace(t *testing.T) {
+	for _, phase := range []engine.Phase{engine.Legacy, engine.Switch} {
+		t.Run(string(phase), func(t *testing.T) {
+			n, _ := twoNetworks(t, phase)
+			other := filepath.Join(filepath.Dir(n.dir), "other")
+			n.hostLocalAdds("../other/podnet", "10.6.0.77", "unrelated")
+			add := n.call("podnet", string(phase), "new")
+			add.Stdin = []byte(strings.Replace(string(add.Stdin), `"migration":{`, `"migration":{"hostLocalDir":"`+other+`",`, 1))
+			if _, err := n.plugin().Add(add); ipam.CodeOf(err) != ipam.CodeConfig {
+				t.Fatalf("before the damage: %v", err)
+			}
+			n.damaged(true)
+			_, err := n.plugin().Add(add)
+			n.refused("ADD", err)
+		})
 	}
 }
 

@@ -34,6 +34,9 @@ func (s State) witnessed(r store.Repair, cacheDirs []string) store.Repair {
 	notices := s.notices()
 	for _, path := range slices.Sorted(maps.Keys(notices)) {
 		r.Boots = append(r.Boots, notices[path].BootID)
+		if n := notices[path]; n.BootID == s.Store.BootID() && n.BootID != "" {
+			r.Shut = append(r.Shut, n.Network)
+		}
 	}
 	r.Changed = engine.Changed
 	r.Witnesses = func(migrations map[string][]byte) ([]store.Witness, error) {

@@ -126,12 +126,22 @@ func (s State) update(op store.Op, call engine.Call, fn func(ipam.Tx) error) (en
 	err := s.healing(call, func() error {
 		var network *store.Network
 		var accepted bool
+		var missing error // why an ADD would be refused: what is stored is not all
 		settles := func(tx ipam.Tx) ipam.Tx { return settling{tx, &settled, call.Network} }
 		call.Due = func(tx ipam.Tx, changed func(netip.Addr) time.Time) error {
+			if missing != nil {
+				return nil // what is lost may be found again
+			}
 			return s.carryOut(network, settles(tx), changed)
 		}
 		e := s.engine(call.Network)
-		e.Admit = func(c form.Contents) error { return s.admit(call.Network, c, accepted || call.Fills) }
+		e.Admit = func(c form.Contents) error {
+			err := s.admit(call.Network, c, accepted)
+			if call.Fills && errors.Is(err, store.ErrLost) {
+				missing, err = err, nil
+			}
+			return err
+		}
 		work := e.Begin(call)
 		defer work.Unlock()
 		op.Committed = work.Committed
@@ -141,12 +151,18 @@ func (s State) update(op store.Op, call engine.Call, fn func(ipam.Tx) error) (en
 		err := s.Store.Update(op, func(tx *store.Tx) error {
 			network, accepted = tx.Network(call.Network), tx.Accepted()
 			settled = nil
-			return work.Run(schema1{network, tx}, func(tx ipam.Tx) error {
+			missing = s.missing(tx, call)
+			is := network.Exists()
+			err := work.Run(schema1{network, tx}, func(tx ipam.Tx) error {
 				if call.Grants || call.Frees {
 					tx = settles(tx)
 				}
 				return fn(tx)
 			})
+			if err == nil && !is && network.Exists() {
+				err = mark(tx, network, missing)
+			}
+			return err
 		})
 		err = work.Answer(err, errors.Is(err, store.ErrNoSpace))
 		step = work.Step()
@@ -156,6 +172,24 @@ func (s State) update(op store.Op, call engine.Call, fn func(ipam.Tx) error) (en
 		s.dropOthers(settled)
 	}
 	return step, s.cniError(err)
+}
+
+// missing is why an ADD would be refused for what was lost.
+func (s State) missing(tx *store.Tx, call engine.Call) error {
+	call.Grants = true
+	return s.whole(tx, call)
+}
+
+// mark notes of a network that has just become known whether that is all of it.
+func mark(tx *store.Tx, network *store.Network, missing error) error {
+	_, marked := tx.Lost() // as the store marks it by itself
+	switch {
+	case missing == nil:
+		network.Found()
+	case !marked:
+		return network.Lose("a tombstone of this boot stood where nothing was stored")
+	}
+	return nil
 }
 
 // call is what all calls of a network have in common.

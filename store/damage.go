@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -54,6 +55,9 @@ type Loss struct {
 	Epoch uint64 `json:"epoch"`
 	// Reason is for people.
 	Reason string `json:"reason"`
+	// Migrations are the documents, by network, of those that are not stored any
+	// more, as far as they could be read.
+	Migrations map[string][]byte `json:"migrations,omitempty"`
 }
 
 // maxDamages bounds what is kept of former damage. The oldest goes first.
@@ -81,6 +85,12 @@ func (c *content) note(d Damage) error {
 	key := string(uint64Bytes(next))
 	notes.values[key] = sealed("", key, doc)
 	return nil
+}
+
+// sameNotes tells whether both tell the same of former damage.
+func (c *content) sameNotes(other *content) bool {
+	is, was := c.at(bucketMeta, bucketDamage).eachValue(), other.at(bucketMeta, bucketDamage).eachValue()
+	return maps.EqualFunc(is, was, bytes.Equal)
 }
 
 // searched notes that all damaged files were searched.
@@ -249,6 +259,42 @@ func (t *Tx) dropLosses(drop func(Loss) bool) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// Lose marks a network as one of which allocations of this boot are missing.
+func (n *Network) Lose(reason string) error {
+	doc, err := json.Marshal(Loss{Epoch: n.tx.epoch, Reason: reason})
+	if err != nil {
+		return err
+	}
+	return n.seal(keyLost, doc)
+}
+
+// Found declares of a network that this transaction makes that nothing of it is
+// missing, whatever was lost.
+func (n *Network) Found() { n.tx.found[n.name] = true }
+
+// inherit marks the networks that this transaction has made, where networks were
+// lost that are not stored: each may be one of them, and what is written of it
+// now is not all.
+func (t *Tx) inherit() error {
+	l, lost := t.Lost()
+	if !lost {
+		return nil
+	}
+	for _, path := range t.made {
+		if len(path) != 2 || path[0] != bucketNetworks || t.found[path[1]] {
+			continue
+		}
+		n := t.Network(path[1])
+		if _, marked := t.lossOf(n.name); marked || !n.Exists() {
+			continue
+		}
+		if err := n.Lose(l.Reason); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // refuseLost is the error of whoever needs what is missing.

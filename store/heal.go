@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"time"
@@ -114,16 +115,45 @@ func (s *Store) complete(bootID string, h Heal, problem error) (*content, Source
 	switch {
 	// Another program may have written in this boot, and named it nowhere.
 	case !errors.Is(problem, errForeign) && bootID != "" && len(boots) > 0 && !slices.Contains(boots, bootID) && !slices.Contains(boots, ""):
-		return newContent(), SourceNewBoot, nil
+		return notesOf(r, file), SourceNewBoot, nil
 	case h.Complete != nil && h.Complete(migration):
-		c := newContent()
-		l := Loss{Epoch: c.beginEpoch(bootID), Reason: "a damaged checkpoint may have had it, and nothing that was left has all of that"}
-		return c, SourceOldForm, c.lose("", l)
+		return s.fromOldForm(bootID, h, r, file)
 	}
 	if h.Unseen != nil {
 		err = fmt.Errorf("%w; %w", err, h.Unseen)
 	}
 	return nil, "", err
+}
+
+// fromOldForm returns the content of a checkpoint that comes of one network's
+// older form alone. What can be read of the others tells later what of theirs is
+// to be believed.
+func (s *Store) fromOldForm(bootID string, h Heal, r replay, file source) (*content, Source, error) {
+	for _, known := range []source{{content: r.content}, file} {
+		if addr, is := known.contested(h.Network, bootID); is {
+			return nil, "", fmt.Errorf("%s of network %s has several holders, of whom the older form can name one", addr, h.Network)
+		}
+	}
+	c := notesOf(r, file)
+	l := Loss{Epoch: c.beginEpoch(bootID), Reason: "a damaged checkpoint may have had it, and nothing that was left has all of that"}
+	l.Migrations = file.content.migrations()
+	maps.Copy(l.Migrations, r.content.migrations()) // the journal is ahead
+	maps.DeleteFunc(l.Migrations, func(network string, doc []byte) bool { return doc == nil || network == h.Network })
+	return c, SourceOldForm, c.lose("", l)
+}
+
+// notesOf is the content of a checkpoint that has nothing but what tells of former
+// damage, until somebody acknowledges it.
+func notesOf(r replay, file source) *content {
+	c := newContent()
+	for _, known := range []*content{file.content, r.content} {
+		for key, value := range known.at(bucketMeta, bucketDamage).eachValue() {
+			if _, err := parseDamage(key, value); err == nil {
+				c.put([]string{bucketMeta, bucketDamage}, key, value)
+			}
+		}
+	}
+	return c
 }
 
 // vouches returns why a journal does not have all that callers were told. file

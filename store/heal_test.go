@@ -193,15 +193,30 @@ func TestAFileThatNamesThisBootKeepsADamagedCheckpoint(t *testing.T) {
 	}
 }
 
+// healedFromOldForm damages the checkpoint and its journal, and heals it from the
+// older form of a network, which has this one allocation.
+func (n *node) healedFromOldForm(network, addr, id string) {
+	n.t.Helper()
+	n.write(JournalFile, nil)
+	n.zero(0)
+	h := Heal{Deadline: time.Now().Add(5 * time.Second), Network: network, Complete: func([]byte) bool { return true }}
+	if err := n.Heal(h); err != nil {
+		n.t.Fatal(err)
+	}
+	err := n.Update(opAdd, func(tx *Tx) error {
+		net := tx.Network(network)
+		net.Found()
+		return net.Put(allocation(net.Epoch(), addr, id))
+	})
+	if err != nil {
+		n.t.Fatal(err)
+	}
+}
+
 func TestANetworkWithAnotherCompleteFormIsHealedAlone(t *testing.T) {
 	n := newNode(t)
 	n.add("10.0.0.2", "a")
-	n.write(JournalFile, nil)
-	n.zero(0)
-	if err := n.Heal(Heal{Deadline: time.Now().Add(time.Second), Network: "podnet", Complete: func([]byte) bool { return true }}); err != nil {
-		t.Fatal(err)
-	}
-	n.add("10.0.0.3", "b")
+	n.healedFromOldForm("podnet", "10.0.0.3", "b")
 	lost := func() (podnet, other bool) {
 		err := n.Read(func(tx *Tx) error {
 			podnet = errors.Is(tx.Network("podnet").Whole(), ErrLost)

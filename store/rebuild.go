@@ -27,7 +27,7 @@ func (b *rebuild) unchanged(c *content) bool {
 		return false
 	}
 	now := b.sources[0].content
-	return c.sameNetworks(now) && b.othersLost == b.report.Others && slices.Equal(now.lostNetworks(), c.lostNetworks())
+	return c.sameNetworks(now) && c.sameNotes(now) && b.othersLost == b.report.Others && slices.Equal(now.lostNetworks(), c.lostNetworks())
 }
 
 func (b *rebuild) run() (*content, error) {
@@ -166,7 +166,7 @@ func (b *rebuild) read() error {
 		src.content.endLosses(b.bootID)
 	}
 	b.dropAliens(journal)
-	b.othersLost = b.sources[0].content.get([]string{bucketMeta}, keyLost) != nil
+	b.othersLost = b.othersLost || b.sources[0].content.get([]string{bucketMeta}, keyLost) != nil
 	b.judge(journalErr)
 	if b.sound && b.report.Complete != "" && !b.othersLost && len(b.sources[0].content.lostNetworks()) == 0 {
 		b.sources, b.repair.Witnesses = b.sources[:1], nil // all others are out of date

@@ -16,6 +16,8 @@ type Repair struct {
 	Deadline time.Time
 	// Backup is a file that Backup wrote, "" for none.
 	Backup string
+	// Again: sources are named that a repair before may not have had.
+	Again bool
 	// Accept declares that what is found is all there is.
 	Accept bool
 	// DryRun changes nothing.
@@ -25,6 +27,9 @@ type Repair struct {
 	// Boots are the boot ids that other files name which were written with the
 	// checkpoint.
 	Boots []string
+	// Shut are the networks that another file names which was written with the
+	// checkpoint, and in this boot.
+	Shut []string
 	// Witnesses tells what is known beside the store's own files. migrations are
 	// the documents of the networks, as far as they can be read.
 	Witnesses func(migrations map[string][]byte) ([]Witness, error)
@@ -74,11 +79,8 @@ const TheJournal = "the journal"
 // where a newer version is needed.
 func (s *Store) Repair(r Repair) (Report, error) {
 	report, err := s.repairLocked(r)
-	left := len(report.Lost) > 0 || report.Others || !exists(s.Path())
-	if err == nil && r.Accept && !r.DryRun && left {
-		// There was nothing left to be searched, or no checkpoint at all: then a
-		// tombstone that nobody knows of may say that there was one.
-		report.Lost, report.Others = nil, false
+	if err == nil && r.Accept && !r.DryRun && (len(report.Lost) > 0 || report.Others) {
+		report.Lost, report.Others = nil, false // there was nothing left to be searched
 		err = s.Update(Op{Verb: "repair", Creates: true}, (*Tx).AcceptLoss)
 	}
 	return report, err
@@ -91,21 +93,23 @@ func (s *Store) repairLocked(r Repair) (Report, error) {
 		return Report{}, err
 	}
 	defer l.Unlock()
-	problem := s.examine(bootID, r.Deadline)
+	problem, others := s.examine(bootID, r.Deadline), false
 	if problem == nil && !exists(s.Path()) && r.names(bootID) {
 		problem = fmt.Errorf("%w: %s is gone, but another file names it in this boot", ErrDamaged, s.Path())
 	}
 	switch {
+	case problem == nil && !exists(s.Path()): // nor anything to be accepted
+		return Report{}, fmt.Errorf("%s: %w", s.dir, ErrNoCheckpoint)
 	case problem == nil:
-		left, unsearched, err := s.leftToRepair(bootID, r.Deadline)
-		if err != nil || left.Problem == nil || !unsearched && r.Backup == "" {
+		left, unsearched, err := s.leftToRepair(bootID, r)
+		if err != nil || left.Problem == nil || !unsearched && !r.Again && r.Backup == "" {
 			return left, err
 		}
-		problem = left.Problem
+		problem, others = left.Problem, left.Others
 	case !errors.Is(problem, ErrDamaged), errors.Is(problem, ErrNotRegular):
 		return Report{}, problem
 	}
-	b := rebuild{store: s, repair: r, bootID: bootID, report: Report{Problem: problem}}
+	b := rebuild{store: s, repair: r, bootID: bootID, report: Report{Problem: problem}, othersLost: others}
 	c, err := b.run()
 	if err != nil || r.DryRun || b.unchanged(c) {
 		return b.report, err
@@ -127,9 +131,9 @@ func (r Repair) names(bootID string) bool { return bootID != "" && slices.Contai
 
 // lockForRepair makes what is missing, but for a dry run.
 func (s *Store) lockForRepair(r Repair) (unlocker, error) {
-	switch known := r.names(s.opts.BootID()) || r.Accept; {
+	switch {
 	case exists(s.dir):
-	case !known:
+	case !r.names(s.opts.BootID()):
 		return nil, fmt.Errorf("%s: %w", s.dir, ErrNoCheckpoint)
 	case r.DryRun:
 		return noLock{}, nil
@@ -154,10 +158,20 @@ type noLock struct{}
 
 func (noLock) Unlock() error { return nil }
 
+// missing returns the first of these networks that is not stored, "" where all
+// are, or where it is accepted that none may be.
+func (t *Tx) missing(networks []string) string {
+	i := slices.IndexFunc(networks, func(name string) bool { return !t.Network(name).Exists() })
+	if i < 0 || t.Accepted() {
+		return ""
+	}
+	return networks[i]
+}
+
 // leftToRepair tells what a sound checkpoint lacks, and whether there is a
 // damaged file that was not searched for it.
-func (s *Store) leftToRepair(bootID string, deadline time.Time) (left Report, unsearched bool, err error) {
-	err = s.view(viewing{bootID: bootID, deadline: deadline}, func(t *Tx) error {
+func (s *Store) leftToRepair(bootID string, r Repair) (left Report, unsearched bool, err error) {
+	err = s.view(viewing{bootID: bootID, deadline: r.Deadline}, func(t *Tx) error {
 		if t.problem != nil {
 			return t.problem
 		}
@@ -174,6 +188,10 @@ func (s *Store) leftToRepair(bootID string, deadline time.Time) (left Report, un
 			left.Problem = fmt.Errorf("%w: %s", ErrLost, l.Reason)
 		}
 		unsearched = slices.ContainsFunc(t.Damages(), Damage.Unsearched)
+		if name := t.missing(r.Shut); name != "" {
+			left.Others, unsearched = true, true
+			left.Problem = fmt.Errorf("%w: this boot has allocations of network %s, which is not stored", ErrLost, name)
+		}
 		return nil
 	})
 	return left, unsearched, err

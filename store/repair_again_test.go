@@ -116,12 +116,7 @@ func TestAKeptFileIsSearchedOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n.write(JournalFile, nil)
-	n.zero(0)
-	if err := n.Heal(Heal{Deadline: time.Now().Add(time.Second), Network: "podnet", Complete: func([]byte) bool { return true }}); err != nil {
-		t.Fatal(err)
-	}
-	n.add("10.0.0.9", "new") // the older form has taken podnet over, without c0
+	n.healedFromOldForm("podnet", "10.0.0.9", "new") // which does not have c0
 	n.refusesLost("other", true)
 	report := n.mend(Repair{})
 	found := slices.ContainsFunc(report.Allocations, func(v Vouched) bool { return v.Network == "other" && v.Allocation.Addr == ip("10.1.0.2") })
@@ -139,6 +134,58 @@ func TestAKeptFileIsSearchedOnce(t *testing.T) {
 	if again := n.mend(Repair{}); len(again.Allocations) > 0 {
 		t.Errorf("found again: %q", again.lines())
 	}
+}
+
+// What a file has kept is not forgotten with the one that replaced it.
+func TestRepairSearchesWhatTheHealingBeforeTheLastHasKept(t *testing.T) {
+	n := newNode(t)
+	n.add("10.0.0.2", "a")
+	n.add("10.0.0.3", "b")
+	want := n.held()
+	n.healedFromOldForm("other", "10.1.0.2", "x")
+	n.healedFromOldForm("other", "10.1.0.2", "x")
+	if got := len(n.damages()); got != 2 {
+		t.Errorf("%d former damages are told of, want 2", got)
+	}
+	n.mend(Repair{})
+	if got := n.held(); !maps.Equal(got, want) {
+		t.Errorf("held %v, want %v", got, want)
+	}
+}
+
+// Nothing more is found, and that is noted: the next repair has nothing to search,
+// unless it is told of sources.
+func TestWhatWasSearchedInVainIsNoted(t *testing.T) {
+	n := newNode(t)
+	n.add("10.1.0.2", "x")
+	n.healedFromOldForm("podnet", "10.1.0.2", "x")
+	for range 2 {
+		n.mend(Repair{})
+		if d := n.damages(); len(d) == 0 || slices.ContainsFunc(d, Damage.Unsearched) {
+			t.Errorf("former damage: %+v", d)
+		}
+	}
+	asked := 0
+	r := Repair{Witnesses: func(map[string][]byte) ([]Witness, error) { asked++; return nil, nil }}
+	n.mend(r)
+	if r.Again = true; asked != 0 {
+		t.Error("the witnesses were asked once more")
+	}
+	if n.mend(r); asked != 1 {
+		t.Error("the sources that are named are not asked")
+	}
+}
+
+// A network that a transaction makes, while networks are lost, may be one of them.
+func TestWhatIsWrittenOfALostNetworkDoesNotMakeItWhole(t *testing.T) {
+	n := newNode(t)
+	n.add("10.0.0.2", "a")
+	n.healedFromOldForm("other", "10.1.0.2", "x")
+	n.refusesLost("other", false)
+	if err := n.update(Op{Verb: "backfill"}, func(net *Network) error { return net.Put(allocation(net.Epoch(), "10.0.0.2", "a")) }); err != nil {
+		t.Fatal(err)
+	}
+	n.refusesLost("podnet", true)
 }
 
 func TestRepairNeedsNothingWhereNothingIsDamaged(t *testing.T) {

@@ -36,7 +36,11 @@ func (s *Store) Restore(r Repair) (Report, error) {
 		return Report{}, err
 	}
 	current, problem, err := s.current(bootID, r.Deadline)
-	if errors.Is(err, ErrDamaged) && !errors.Is(err, ErrNotRegular) {
+	left := Report{}
+	if err == nil && problem == nil && current != nil {
+		left, _, err = s.leftToRepair(bootID, r)
+	}
+	if left.Problem != nil || errors.Is(err, ErrDamaged) && !errors.Is(err, ErrNotRegular) {
 		_ = l.Unlock()
 		return s.Repair(r)
 	}

@@ -330,3 +330,18 @@ func TestABackupDoesNotSetAContainerAgainstItself(t *testing.T) {
 		})
 	}
 }
+
+// A network that was lost comes back from a backup as it was then, and something
+// of it is missing still.
+func TestABackupBringsBackALostNetworkAsLost(t *testing.T) {
+	n := newNode(t)
+	n.add("10.0.0.2", "a")
+	n.write("backup", n.backup())
+	n.add("10.0.0.3", "b") // answered after the backup
+	n.healedFromOldForm("other", "10.1.0.2", "x")
+	n.refusesLost("podnet", true)
+	if _, err := n.restored(Repair{}); err != nil {
+		t.Fatal(err)
+	}
+	n.refusesLost("podnet", true)
+}

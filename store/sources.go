@@ -116,6 +116,26 @@ func (s *source) found(f pages.Found) error {
 	return nil
 }
 
+// contested returns an address of a network that has several holders of this boot.
+func (s source) contested(network, bootID string) (netip.Addr, bool) {
+	current := s.content.currentEpoch(bootID)
+	is := func(addr netip.Addr, value []byte) bool {
+		a, err := record.Decode(network, addr, value)
+		return err == nil && len(a.Holders) > 1 && (a.Epoch == 0 || a.Epoch >= current)
+	}
+	for key, value := range s.content.at(bucketNetworks, network, bucketAllocations).eachValue() {
+		if addr, err := keyAddr([]byte(key)); err == nil && is(addr, value) {
+			return addr, true
+		}
+	}
+	for _, scrap := range s.scraps {
+		if is(scrap.addr, scrap.value) {
+			return scrap.addr, true
+		}
+	}
+	return netip.Addr{}, false
+}
+
 // readFile reads a checkpoint that has to be sound, and one that this version
 // may write.
 func (s *Store) readFile(path, name string, deadline time.Time) (source, error) {

@@ -21,18 +21,19 @@ type Tx struct {
 	readOnly  error  // why writes are refused, nil where they are not
 	problem   error
 	changes   []change
-	undo      []change   // what takes each of them back
-	made      [][]string // paths of the buckets that it made, in this order
-	spoiled   error      // why it may not be committed
-	done      []Deferred // whose files go once it is durable
-	forgotten []string   // networks whose buckets go with the commit
-	undoFile  bool       // there is one, of no use once this transaction is done
+	undo      []change        // what takes each of them back
+	made      [][]string      // paths of the buckets that it made, in this order
+	found     map[string]bool // networks, see [Network.Found]
+	spoiled   error           // why it may not be committed
+	done      []Deferred      // whose files go once it is durable
+	forgotten []string        // networks whose buckets go with the commit
+	undoFile  bool            // there is one, of no use once this transaction is done
 }
 
 // begin reads what every transaction needs. It checks nothing but what it
 // cannot do without.
 func (s *Store) begin(tx *bolt.Tx, u *unscanned, bootID string) (*Tx, error) {
-	t := &Tx{store: s, bolt: tx, pages: u, nameless: bootID == ""}
+	t := &Tx{store: s, bolt: tx, pages: u, nameless: bootID == "", found: map[string]bool{}}
 	return t, t.readMeta(bootID)
 }
 

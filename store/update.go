@@ -141,7 +141,12 @@ func (s *Store) transact(db boltFile, op Op, bootID string, p pages.Meta, fn fun
 			return err
 		}
 		due := len(t.changes)
-		fnErr := t.Try(func() error { return fn(t) })
+		fnErr := t.Try(func() error {
+			if err := fn(t); err != nil {
+				return err
+			}
+			return t.inherit()
+		})
 		if err := s.finish(db.DB, t, op, journal, due); err != nil {
 			return errors.Join(fnErr, err)
 		}

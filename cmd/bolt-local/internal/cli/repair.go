@@ -77,7 +77,7 @@ func (f repairFlags) caches() []string {
 }
 
 func (a *app) repair(f repairFlags) error {
-	existed := a.store(0).Exists()
+	f.Again = len(f.cacheDirs)+len(a.hostLocalDirs) > 0
 	done, err := a.state().Repair(f.Repair, f.caches())
 	if errors.Is(err, store.ErrNoCheckpoint) {
 		err = fmt.Errorf("%w; where ipam.migration.hostLocalDir is set, name it with --host-local-dir", err)
@@ -86,7 +86,6 @@ func (a *app) repair(f repairFlags) error {
 		return err
 	}
 	r := a.newReport(done, f)
-	r.existed = existed
 	if f.acknowledge {
 		r.Acknowledged, err = a.acknowledge(f.DryRun)
 	}

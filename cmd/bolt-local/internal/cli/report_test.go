@@ -34,9 +34,7 @@ func rebuilt() store.Report {
 
 func reportOf(done store.Report, f repairFlags) report {
 	a := &app{dataDir: ipam.DefaultDataDir}
-	r := a.newReport(done, f)
-	r.existed = true
-	return r
+	return a.newReport(done, f)
 }
 
 func TestRepairTellsWhoVouchedForWhat(t *testing.T) {
@@ -161,18 +159,6 @@ func TestWhatARepairSays(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-func TestAcceptedThatNothingIsThere(t *testing.T) {
-	for want, f := range map[string]repairFlags{
-		"There was no checkpoint and nothing to make one from. That counts as all there is: ADD begins anew.\n":          {Repair: store.Repair{Accept: true}},
-		"There is no checkpoint and nothing to make one from. That would count as all there is: ADD would begin anew.\n": {Repair: store.Repair{Accept: true, DryRun: true}},
-		"Nothing to repair: there is no checkpoint, and nothing says that there was one in this boot.\n":                 {},
-	} {
-		r := reportOf(store.Report{}, f)
-		r.existed = false
-		wantText(t, printed(t, 0, func(s screen) error { return printRepair(s, r) }), want)
 	}
 }
 

@@ -17,14 +17,7 @@ func printRepair(s screen, r report) error {
 }
 
 func printRepaired(s screen, r report) error {
-	switch {
-	case r.Problem == "" && r.Accepted && !r.existed && r.DryRun:
-		return writeWrapped(s, "", "There is no checkpoint and nothing to make one from. That would count as all there is: ADD would begin anew.")
-	case r.Problem == "" && r.Accepted && !r.existed:
-		return writeWrapped(s, "", "There was no checkpoint and nothing to make one from. That counts as all there is: ADD begins anew.")
-	case r.Problem == "" && !r.existed:
-		return writeWrapped(s, "", "Nothing to repair: there is no checkpoint, and nothing says that there was one in this boot.")
-	case r.Problem == "":
+	if r.Problem == "" {
 		_, err := fmt.Fprintf(s, "Nothing to repair in %s.\n", wording.Printable(r.Checkpoint))
 		return err
 	}
