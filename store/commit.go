@@ -58,23 +58,32 @@ func (s *Store) commit(db *bolt.DB, t *Tx, op Op, j journalState) error {
 	s.dropUndo(t)
 	s.tellJournal(db, t, line, id)
 	failpoint.Hit("store.after-journal")
-	w := witness{BootID: t.epochs.newestBoot, Checkpoint: t.format.ID, Tx: id}
-	if err := writeWitness(s.file(LockFile), w); err != nil {
-		s.opts.Warn(fmt.Sprintf("%s is behind: %v", s.file(LockFile), err))
-	}
+	s.tellWitness(t, id)
 	failpoint.Hit("store.after-witness")
 	return nil
 }
 
 // tellJournal appends t's changes, or writes the journal anew where that is not
-// this boot's, not whole, or too long. A journal that cannot be written is
-// removed rather than left behind the truth.
+// this boot's, not whole, or too long.
 func (s *Store) tellJournal(db *bolt.DB, t *Tx, line journalEntry, id uint64) {
-	if line.Verb != verbSnapshot {
-		s.toldAnew(appendJournal(s.file(JournalFile), id, line))
+	if line.Verb == verbSnapshot {
+		s.rewriteJournal(db, t)
 		return
 	}
-	s.toldAnew(db.View(func(tx *bolt.Tx) error { return replaceJournal(s.dir, tx, t.journalHeader()) }))
+	s.journalWritten(appendJournal(s.file(JournalFile), id, line))
+}
+
+// rewriteJournal writes the journal anew, from what the file holds.
+func (s *Store) rewriteJournal(db *bolt.DB, t *Tx) {
+	s.journalWritten(db.View(func(tx *bolt.Tx) error { return replaceJournal(s.dir, tx, t.journalHeader()) }))
+}
+
+// tellWitness names transaction id, which is durable, in the lock file.
+func (s *Store) tellWitness(t *Tx, id uint64) {
+	w := witness{BootID: t.epochs.newestBoot, Checkpoint: t.format.ID, Tx: id}
+	if err := writeWitness(s.file(LockFile), w); err != nil {
+		s.opts.Warn(fmt.Sprintf("%s is behind: %v", s.file(LockFile), err))
+	}
 }
 
 func (t *Tx) journalHeader() journalHeader {
@@ -87,9 +96,9 @@ func (j journalState) goesOn(header journalHeader, id uint64, inUse int64) bool 
 	return j.header == header && j.last+1 == id && j.size <= max(journalMinLimit, journalFactor*inUse)
 }
 
-// toldAnew is for a journal whose writing ended with err: one that is behind the
-// truth is worse than none.
-func (s *Store) toldAnew(err error) {
+// journalWritten removes the journal where writing it failed with err: one that is
+// behind the truth is worse than none.
+func (s *Store) journalWritten(err error) {
 	if err == nil {
 		return
 	}

@@ -7,7 +7,6 @@ import (
 	"os"
 	"slices"
 
-	bolt "go.etcd.io/bbolt"
 	"golang.org/x/sys/unix"
 
 	"github.com/bolt-local/bolt-local/store/pages"
@@ -32,11 +31,8 @@ func (s *Store) confirm(db boltFile, t *Tx, m pages.Meta, j journalState) (journ
 		return j, nil // the next commit, which is due, takes it back
 	}
 	t.pages.scan()
-	s.toldAnew(db.View(func(tx *bolt.Tx) error { return replaceJournal(s.dir, tx, t.journalHeader()) }))
-	w = witness{BootID: t.epochs.newestBoot, Checkpoint: t.format.ID, Tx: m.Tx}
-	if err := writeWitness(s.file(LockFile), w); err != nil {
-		s.opts.Warn(fmt.Sprintf("%s is behind: %v", s.file(LockFile), err))
-	}
+	s.rewriteJournal(db.DB, t)
+	s.tellWitness(t, m.Tx)
 	j, _, err = readJournalState(s.file(JournalFile))
 	if err != nil {
 		j = journalState{} // the commit writes it anew
@@ -51,8 +47,8 @@ func (s *Store) isUndone(t *Tx) bool {
 }
 
 func (s *Store) syncAgain(f *os.File, m pages.Meta) error {
-	var err error
-	if err = rewriteMetas(f, m); err == nil {
+	err := rewriteMetas(f, m)
+	if err == nil {
 		err = os.NewSyscallError("fdatasync", unix.Fdatasync(int(f.Fd())))
 	}
 	if err == nil {

@@ -300,7 +300,7 @@ func (s *Store) install(d Damage, first witness) (err error) {
 		if err := syncDir(s.dir); err != nil {
 			return err
 		}
-		s.toldAnew(replaceJournal(s.dir, tx, header))
+		s.journalWritten(replaceJournal(s.dir, tx, header))
 		failpoint.Hit("store.journal-replaced")
 		return writeFirstWitness(s.file(LockFile), first)
 	})
