@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 
 	bolt "go.etcd.io/bbolt"
 
@@ -85,9 +86,15 @@ func (s *Store) bootsOnFile() []string {
 	return boots
 }
 
+// writtenBefore tells whether only boots before this one have written, by the boot
+// ids on file: "" is one that could not be read, and may be this one's.
+func writtenBefore(boots []string, bootID string) bool {
+	return bootID != "" && len(boots) > 0 && !slices.Contains(boots, bootID) && !slices.Contains(boots, "")
+}
+
 // checkOpen holds the opened file against the open rules, its stamp, and what
-// the witness and the journal remember, whose ends it returns. fileTx is the
-// file's last transaction.
+// the witness and the journal remember. fileTx is the file's last transaction. It
+// returns what the journal's first and last line say.
 func (s *Store) checkOpen(t *Tx, bootID string, fileTx uint64) (journalState, error) {
 	if err := t.format.mayWrite(); err != nil {
 		return journalState{}, fmt.Errorf("%s: %w", s.Path(), err)

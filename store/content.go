@@ -54,7 +54,7 @@ func (c *content) put(path []string, key string, value []byte) {
 	c.make(path...).values[key] = value
 }
 
-// apply makes a change as the journal tells it. It keeps parts of it.
+// apply makes a change as the journal tells it. The bytes of its value are shared.
 func (c *content) apply(ch change) {
 	if ch.Value != nil {
 		c.put(ch.Path, string(ch.Key), ch.Value)
@@ -149,8 +149,8 @@ func (c *content) newest() (n uint64, boot string) {
 	return n, boot
 }
 
-// migration is the document of a network, nil where there is none that can be
-// read.
+// migration is the migration document of a network, nil where there is none that
+// can be read.
 func (c *content) migration(network string) []byte {
 	if c == nil {
 		return nil
@@ -170,11 +170,10 @@ func (c *content) knowsBoot(bootID string) bool {
 
 // currentEpoch is the number that a boot has, or would get.
 func (c *content) currentEpoch(bootID string) uint64 {
-	n := c.newestEpoch()
-	if b := c.at(bucketMeta, bucketEpochs); bootID != "" && (b == nil || b.values[bootID] == nil) {
-		return n + 1
+	if bootID != "" && !c.knowsBoot(bootID) {
+		return c.newestEpoch() + 1
 	}
-	return n
+	return c.newestEpoch()
 }
 
 // beginEpoch gives a boot id that was never seen its number, and returns the

@@ -31,22 +31,20 @@ func (c *content) endLosses(bootID string) {
 	}
 }
 
-// changed stores what change makes of a network's document.
-func (c *content) changed(network string, change func([]byte) []byte) {
+// updateMigration stores what change, which may be nil, makes of a network's
+// migration document, if it has one.
+func (c *content) updateMigration(network string, change func([]byte) []byte) {
 	if doc := c.migration(network); doc != nil && change != nil {
 		c.put([]string{bucketNetworks, network}, keyMigration, sealed(network, keyMigration, change(doc)))
 	}
 }
 
-// migrations are the documents of all networks.
+// migrations are the migration documents of all networks, nil for one that has
+// none that can be read.
 func (c *content) migrations() map[string][]byte {
 	docs := map[string][]byte{}
-	for name, network := range c.at(bucketNetworks).each() {
-		if doc, err := unseal(name, keyMigration, network.values[keyMigration]); err == nil {
-			docs[name] = doc
-		} else {
-			docs[name] = nil
-		}
+	for name := range c.at(bucketNetworks).each() {
+		docs[name] = c.migration(name)
 	}
 	return docs
 }

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"slices"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -114,7 +113,7 @@ func (s *Store) complete(bootID string, h Heal, problem error) (*content, Source
 	}
 	switch {
 	// Another program may have written in this boot, and named it nowhere.
-	case !errors.Is(problem, errForeign) && bootID != "" && len(boots) > 0 && !slices.Contains(boots, bootID) && !slices.Contains(boots, ""):
+	case !errors.Is(problem, errForeign) && writtenBefore(boots, bootID):
 		return notesOf(r, file), SourceNewBoot, nil
 	case h.Complete != nil && h.Complete(migration):
 		return s.fromOldForm(bootID, h, r, file)

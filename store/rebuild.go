@@ -45,7 +45,7 @@ func (b *rebuild) run() (*content, error) {
 		}
 	}
 	for _, w := range b.witnesses {
-		b.adopt(c, w)
+		c.adopt(w)
 	}
 	c.beginEpoch(b.bootID) // as losses does: what is found is of this boot
 	b.report.Allocations = settle(b.claims(c), b.repair.Alive)
@@ -56,7 +56,7 @@ func (b *rebuild) run() (*content, error) {
 	}
 	for name := range c.at(bucketNetworks).each() {
 		if !b.known(name) {
-			c.changed(name, b.repair.Changed)
+			c.updateMigration(name, b.repair.Changed)
 		}
 	}
 	return c, b.losses(c)
@@ -206,8 +206,8 @@ func (b *rebuild) scraps(known []claim) []claim {
 	return all
 }
 
-// adopt gives a network that a witness knows what it needs.
-func (b *rebuild) adopt(c *content, w Witness) {
+// adopt gives a network that has no migration document that of a witness.
+func (c *content) adopt(w Witness) {
 	path := []string{bucketNetworks, w.Network}
 	if w.Migration != nil && c.get(path, keyMigration) == nil {
 		c.put(path, keyMigration, sealed(w.Network, keyMigration, w.Migration))

@@ -70,7 +70,7 @@ func (b *rebuild) judge(journalErr error) {
 		b.report.Complete, b.sound = "the file itself: it holds what the journal tells", true
 	case !foreign && journalErr == nil:
 		b.report.Complete, b.sound = TheJournal, true
-	case !foreign && b.bootID != "" && len(boots) > 0 && !slices.Contains(boots, b.bootID) && !slices.Contains(boots, ""):
+	case !foreign && writtenBefore(boots, b.bootID):
 		b.report.Complete = "none is needed: nothing was written in this boot"
 	default:
 		if journalErr != nil {

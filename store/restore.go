@@ -126,21 +126,21 @@ func (m *reconciling) run(current *content) (*content, error) {
 			return nil, err
 		}
 	}
-	return current, m.losses(current)
+	m.losses(current)
+	return current, nil
 }
 
-// losses goes on with those that are known, unless they are accepted.
-func (m *reconciling) losses(current *content) error {
+// losses keeps those that are known, unless they are accepted.
+func (m *reconciling) losses(current *content) {
 	epoch := current.currentEpoch(m.bootID)
 	lost := current.lostNetworks()
 	others := current.get([]string{bucketMeta}, keyLost) != nil
 	if m.repair.Accept && (len(lost) > 0 || others) {
 		current.acceptLoss(epoch)
 		m.changed = true
-		return nil
+		return
 	}
 	m.report.Lost, m.report.Others = lost, others
-	return nil
 }
 
 // alone is for a node without a checkpoint. Of this boot nobody knows what came
@@ -204,7 +204,7 @@ func (m *reconciling) claim(current *content, cl claim) error {
 	v := Vouched{Network: cl.network, Allocation: now, Sources: []string{cl.source}}
 	m.report.Allocations = append(m.report.Allocations, v)
 	m.changed = true
-	current.changed(cl.network, m.repair.Changed)
+	current.updateMigration(cl.network, m.repair.Changed)
 	return current.replaceAllocation(cl.network, now, m.bootID)
 }
 
