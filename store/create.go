@@ -36,7 +36,7 @@ func (s *Store) createFile(bootID string) (first witness, err error) {
 			_ = os.Remove(s.file(newCheckpointFile))
 		}
 	}()
-	if err := s.makeDeferred(); err != nil {
+	if err := s.makeDeferredDir(); err != nil {
 		return first, err
 	}
 	if err := os.Rename(s.file(newCheckpointFile), s.Path()); err != nil {
@@ -84,7 +84,7 @@ func (s *Store) writeNew(bootID string, c *content) (first witness, err error) {
 	return first, setMode(tmp, 0o600) // whatever the umask
 }
 
-// initialize fills a new checkpoint, and returns its id. content may be that of
+// initialize fills a new checkpoint, and returns its id. c may be the content of
 // another one, which it replaces.
 func (s *Store) initialize(tx *bolt.Tx, c *content) (id string, err error) {
 	f := Format{Schema: Schema, OldestWriter: Schema, Replaces: s.lastCheckpoint()}

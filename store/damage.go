@@ -8,8 +8,6 @@ import (
 	"maps"
 	"slices"
 	"time"
-
-	bolt "go.etcd.io/bbolt"
 )
 
 // Source is what a checkpoint was made whole from.
@@ -164,23 +162,6 @@ func (t *Tx) Acknowledge() error {
 	return t.removeAll([]string{bucketMeta, bucketDamage}, b)
 }
 
-// removeAll removes all keys of the bucket at path.
-func (t *Tx) removeAll(path []string, b *bolt.Bucket) error {
-	var keys [][]byte
-	if err := b.ForEach(func(k, _ []byte) error {
-		keys = append(keys, slices.Clone(k))
-		return nil
-	}); err != nil {
-		return err
-	}
-	for _, k := range keys {
-		if err := t.remove(path, k); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // Lost tells whether there were networks in this boot that are not stored any
 // more.
 func (t *Tx) Lost() (Loss, bool) { return t.lossOf("") }
@@ -237,7 +218,8 @@ func (t *Tx) Accepted() bool {
 	return err == nil && n == t.epoch
 }
 
-// acceptLoss is AcceptLoss.
+// acceptLoss is [Tx.AcceptLoss] for a checkpoint in memory. epoch is the number of
+// the boot.
 func (c *content) acceptLoss(epoch uint64) {
 	c.put([]string{bucketMeta}, keyAccepted, uint64Bytes(epoch))
 	delete(c.make(bucketMeta).values, keyLost)
@@ -297,15 +279,10 @@ func (t *Tx) inherit() error {
 	return nil
 }
 
-// refuseLost is the error of whoever needs what is missing.
-func (n *Network) refuseLost(l Loss) error {
-	return fmt.Errorf("%w: %s, network %s: %s", ErrLost, n.tx.store.Path(), n.name, l.Reason)
-}
-
 // Whole returns an error that wraps ErrLost where allocations are missing.
 func (n *Network) Whole() error {
 	if l, lost := n.Lost(); lost {
-		return n.refuseLost(l)
+		return fmt.Errorf("%w: %s, network %s: %s", ErrLost, n.tx.store.Path(), n.name, l.Reason)
 	}
 	return nil
 }

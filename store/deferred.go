@@ -93,39 +93,41 @@ func parseFileName(name string) (Deferred, bool) {
 
 // Defer leaves d for a call that can write. It needs no lock.
 func (s *Store) Defer(d Deferred) error {
-	name, saysAll := d.fileName()
-	doc, err := json.Marshal(deferredDoc{d.Network, d.ContainerID, d.IfName, d.Addrs, d.Gone})
-	if err != nil {
-		return err
-	}
-	if err := s.haveDeferred(); err != nil {
-		return fmt.Errorf("deferring the DEL: %w", err)
-	}
-	path := filepath.Join(s.file(DeferredDir), name)
-	// A new file each time: what an older one asked for may have been done.
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("deferring the DEL: %w", err)
-	}
-	f, err := openRegular(path, os.O_WRONLY|os.O_CREATE)
-	if err != nil {
-		return fmt.Errorf("deferring the DEL: %w", err)
-	}
-	_, err = f.Write(fmt.Appendf(nil, "%s %08x\n", doc, crc32c.Sum(doc)))
-	if err = errors.Join(err, f.Close()); err != nil && !saysAll {
+	if err := s.writeDeferred(d); err != nil {
 		return fmt.Errorf("deferring the DEL: %w", err)
 	}
 	return nil
 }
 
-// haveDeferred makes the directory for deferred DELs where it is missing.
-func (s *Store) haveDeferred() error {
+func (s *Store) writeDeferred(d Deferred) error {
+	name, saysAll := d.fileName()
+	doc, err := json.Marshal(deferredDoc{d.Network, d.ContainerID, d.IfName, d.Addrs, d.Gone})
+	if err != nil {
+		return err
+	}
 	if _, err := owned(s.dir, s.file(DeferredDir)); err != nil {
 		return err
 	}
 	if err := makeDir(s.dir, 0o700); err != nil {
 		return err
 	}
-	return s.makeDeferred()
+	if err := s.makeDeferredDir(); err != nil {
+		return err
+	}
+	path := filepath.Join(s.file(DeferredDir), name)
+	// A new file each time: what an older one asked for may have been done.
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := openRegular(path, os.O_WRONLY|os.O_CREATE)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(fmt.Appendf(nil, "%s %08x\n", doc, crc32c.Sum(doc)))
+	if err = errors.Join(err, f.Close()); err != nil && !saysAll {
+		return err
+	}
+	return nil
 }
 
 // Deferred returns the DELs of a network that nobody has carried out yet.
@@ -158,19 +160,7 @@ func (n *Network) dropMarks(there map[string]bool) error {
 	if b == nil {
 		return nil
 	}
-	var gone [][]byte
-	_ = b.ForEach(func(k, _ []byte) error {
-		if !there[string(k)] {
-			gone = append(gone, bytes.Clone(k))
-		}
-		return nil
-	})
-	for _, k := range gone {
-		if err := n.tx.remove(n.path(bucketDeferred), k); err != nil {
-			return err
-		}
-	}
-	return nil
+	return n.tx.removeWhere(n.path(bucketDeferred), b, func(k []byte) bool { return !there[string(k)] })
 }
 
 // MarkDone records that d was carried out, or that it is void. Its file goes
@@ -190,7 +180,8 @@ func (t *Tx) removeDone() {
 	}
 }
 
-// CountDeferred is how many DELs wait, in all networks.
+// CountDeferred is how many DELs wait, in all networks, 0 where that cannot be
+// told.
 func (s *Store) CountDeferred() int {
 	all, _ := s.deferred()
 	return len(all)

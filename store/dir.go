@@ -35,8 +35,8 @@ func makeDir(dir string, perm os.FileMode) error {
 	return syncDir(parent)
 }
 
-// makeDeferred makes the directory for DELs that cannot be written.
-func (s *Store) makeDeferred() error {
+// makeDeferredDir makes the directory for DELs that cannot be written.
+func (s *Store) makeDeferredDir() error {
 	dir := s.file(DeferredDir)
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err

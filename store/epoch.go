@@ -77,7 +77,7 @@ func (e epochs) current(bootID string) uint64 {
 }
 
 // beginEpoch gives a boot id that was never seen its number, and the records
-// that have none the current one.
+// without a number that of the running boot.
 func (t *Tx) beginEpoch(bootID string) error {
 	if bootID != "" && !t.epochs.seen {
 		t.epochs.newest++
@@ -93,6 +93,12 @@ func (t *Tx) beginEpoch(bootID string) error {
 	if t.epoch == 0 {
 		return nil
 	}
+	return t.numberRecords()
+}
+
+// numberRecords gives the records that meta/unnumbered lists the running boot's
+// number.
+func (t *Tx) numberRecords() error {
 	b := t.bucket([]string{bucketMeta, bucketUnnumbered})
 	if b == nil {
 		return nil

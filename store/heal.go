@@ -237,7 +237,7 @@ func (s *Store) replace(bootID string, c *content, d Damage, what string) (kept 
 	if err != nil {
 		return "", err
 	}
-	if err := s.makeDeferred(); err != nil {
+	if err := s.makeDeferredDir(); err != nil {
 		return "", err
 	}
 	first.BootID = c.newestBoot()

@@ -174,6 +174,31 @@ func (t *Tx) remove(path []string, key []byte) error {
 	return nil
 }
 
+// removeAll removes all keys of the bucket b at path. The buckets in it stay.
+func (t *Tx) removeAll(path []string, b *bolt.Bucket) error {
+	return t.removeWhere(path, b, func([]byte) bool { return true })
+}
+
+// removeWhere removes those keys of the bucket b at path that drop selects.
+func (t *Tx) removeWhere(path []string, b *bolt.Bucket, drop func(key []byte) bool) error {
+	var keys [][]byte // deleted behind the walk, as bbolt asks
+	err := b.ForEach(func(k, _ []byte) error {
+		if drop(k) {
+			keys = append(keys, slices.Clone(k))
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, k := range keys {
+		if err := t.remove(path, k); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // record keeps a change for the journal, and what was before it.
 func (t *Tx) record(c change, before []byte) {
 	t.changes = append(t.changes, c)
