@@ -35,7 +35,7 @@ func (c *content) endLosses(bootID string) {
 // migration document, if it has one.
 func (c *content) updateMigration(network string, change func([]byte) []byte) {
 	if doc := c.migration(network); doc != nil && change != nil {
-		c.put([]string{bucketNetworks, network}, keyMigration, sealed(network, keyMigration, change(doc)))
+		c.put([]string{bucketNetworks, network}, keyMigration, seal(network, keyMigration, change(doc)))
 	}
 }
 

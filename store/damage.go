@@ -81,7 +81,7 @@ func (c *content) note(d Damage) error {
 		delete(notes.values, key)
 	}
 	key := string(uint64Bytes(next))
-	notes.values[key] = sealed("", key, doc)
+	notes.values[key] = seal("", key, doc)
 	return nil
 }
 
@@ -105,7 +105,7 @@ func (c *content) searched() error {
 			if err != nil {
 				return err
 			}
-			notes.values[key] = sealed("", key, doc)
+			notes.values[key] = seal("", key, doc)
 		}
 	}
 	return nil
@@ -118,7 +118,7 @@ func (c *content) lose(network string, l Loss) error {
 	if err != nil {
 		return err
 	}
-	c.put(lossPath(network), keyLost, sealed(network, keyLost, doc))
+	c.put(lossPath(network), keyLost, seal(network, keyLost, doc))
 	return nil
 }
 

@@ -168,7 +168,7 @@ func (n *Network) Cursor(set record.RangeSet) netip.Addr {
 
 // Ranges returns the range sets of the network's last ADD.
 func (n *Network) Ranges() ([]record.RangeSet, error) {
-	doc, err := n.sealed(keyRanges)
+	doc, err := n.document(keyRanges)
 	if doc == nil || err != nil {
 		return nil, err
 	}

@@ -105,5 +105,5 @@ func (n *Network) SetRanges(sets []record.RangeSet) error {
 	if err != nil {
 		return fmt.Errorf("encoding the ranges of network %s: %w", n.name, err)
 	}
-	return n.seal(keyRanges, doc)
+	return n.setDocument(keyRanges, doc)
 }

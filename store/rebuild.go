@@ -210,6 +210,6 @@ func (b *rebuild) scraps(known []claim) []claim {
 func (c *content) adopt(w Witness) {
 	path := []string{bucketNetworks, w.Network}
 	if w.Migration != nil && c.get(path, keyMigration) == nil {
-		c.put(path, keyMigration, sealed(w.Network, keyMigration, w.Migration))
+		c.put(path, keyMigration, seal(w.Network, keyMigration, w.Migration))
 	}
 }

@@ -9,12 +9,13 @@ import (
 	"github.com/bolt-local/bolt-local/store/crc32c"
 )
 
-// A document of a network (its ranges, its migration) is stored with its
-// CRC-32C in front, big endian.
+// A document (a network's ranges and migration, a Loss, a Damage) is stored with
+// its CRC-32C in front, big endian.
 const sumLen = 4
 
-// documentSum is that of the document alone for the ranges. All others cover
-// network, NUL, key and NUL before it, so that one in a wrong place is noticed.
+// documentSum is the checksum of a document. It covers network, NUL, key and NUL
+// before it, so that one in a wrong place is noticed; of the ranges, the document
+// alone.
 func documentSum(network, key string, doc []byte) uint32 {
 	if key == keyRanges {
 		return crc32c.Sum(doc)
@@ -22,9 +23,9 @@ func documentSum(network, key string, doc []byte) uint32 {
 	return crc32c.Sum([]byte(network+"\x00"+key+"\x00"), doc)
 }
 
-// sealed puts the checksum before a document. A key in the bucket meta has the
+// seal puts the checksum before a document. A key in the bucket meta has the
 // network "".
-func sealed(network, key string, doc []byte) []byte {
+func seal(network, key string, doc []byte) []byte {
 	value := binary.BigEndian.AppendUint32(make([]byte, 0, sumLen+len(doc)), documentSum(network, key, doc))
 	return append(value, doc...)
 }
@@ -39,9 +40,9 @@ func unseal(network, key string, value []byte) ([]byte, error) {
 	return value[sumLen:], nil
 }
 
-// sealed returns the document stored under key, nil where there is none. It is
+// document returns the document stored under key, nil where there is none. It is
 // valid until the transaction writes or ends.
-func (n *Network) sealed(key string) ([]byte, error) {
+func (n *Network) document(key string) ([]byte, error) {
 	b := n.tx.bucket([]string{bucketNetworks, n.name})
 	if b == nil {
 		return nil, nil
@@ -58,9 +59,9 @@ func (n *Network) sealed(key string) ([]byte, error) {
 	return doc, nil
 }
 
-// seal stores a document under key, where it differs from the one there.
-func (n *Network) seal(key string, doc []byte) error {
-	value := sealed(n.name, key, doc)
+// setDocument stores a document under key, where it differs from the one there.
+func (n *Network) setDocument(key string, doc []byte) error {
+	value := seal(n.name, key, doc)
 	path := []string{bucketNetworks, n.name}
 	if b := n.tx.bucket(path); b != nil && bytes.Equal(b.Get([]byte(key)), value) {
 		return nil

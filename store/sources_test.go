@@ -152,16 +152,16 @@ func TestWhatCannotBeReadIsNotTakenOver(t *testing.T) {
 		key   string
 		value []byte
 	}{
-		"ranges":                          {podnet, keyRanges, sealed("podnet", keyMigration, doc)},
-		"a phase":                         {podnet, keyMigration, sealed("other", keyMigration, doc)},
+		"ranges":                          {podnet, keyRanges, seal("podnet", keyMigration, doc)},
+		"a phase":                         {podnet, keyMigration, seal("other", keyMigration, doc)},
 		"a phase that is empty":           {podnet, keyMigration, nil},
 		"a loss":                          {podnet, keyLost, doc},
-		"a loss of other networks":        {[]string{bucketMeta}, keyLost, sealed("podnet", keyLost, doc)},
+		"a loss of other networks":        {[]string{bucketMeta}, keyLost, seal("podnet", keyLost, doc)},
 		"a format":                        {[]string{bucketMeta}, keyFormat, doc},
 		"a cursor":                        {append(slices.Clone(podnet), bucketCursors), "10.0.0.2-10.0.0.9", []byte("10.0.0.2")},
 		"a boot's number":                 {[]string{bucketMeta, bucketEpochs}, "boot-007", []byte("7")},
 		"a boot's name":                   {[]string{bucketMeta, bucketEpochs}, "b\xffot", uint64Bytes(7)},
-		"former damage":                   {[]string{bucketMeta, bucketDamage}, "\x01", sealed("", "\x02", doc)},
+		"former damage":                   {[]string{bucketMeta, bucketDamage}, "\x01", seal("", "\x02", doc)},
 		"a key in the place of a bucket":  {podnet, bucketAllocations, doc},
 		"a key in the place of the boots": {[]string{bucketMeta}, bucketEpochs, doc},
 		"a key in the place of a network": {[]string{bucketNetworks}, "podnet", doc},
