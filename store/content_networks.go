@@ -10,27 +10,6 @@ import (
 	"github.com/bolt-local/bolt-local/store/record"
 )
 
-func (c *content) lostNetworks() []string {
-	var names []string
-	for name, network := range c.at(bucketNetworks).each() {
-		if network.values[keyLost] != nil {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names
-}
-
-// endLosses removes the marks of losses that ended with an earlier boot.
-func (c *content) endLosses(bootID string) {
-	current := c.currentEpoch(bootID)
-	for _, network := range append(c.lostNetworks(), "") {
-		if l, err := parseLoss(network, c.get(lossPath(network), keyLost)); err == nil && l.Epoch < current {
-			delete(c.at(lossPath(network)...).values, keyLost)
-		}
-	}
-}
-
 // updateMigration stores what change, which may be nil, makes of a network's
 // migration document, if it has one.
 func (c *content) updateMigration(network string, change func([]byte) []byte) {

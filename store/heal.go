@@ -3,14 +3,10 @@ package store
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"time"
 
-	bolt "go.etcd.io/bbolt"
-
-	"github.com/bolt-local/bolt-local/internal/failpoint"
 	"github.com/bolt-local/bolt-local/store/pages"
 )
 
@@ -209,108 +205,4 @@ func lastTx(path string) (tx uint64, readable bool) {
 	}
 	defer f.Close()
 	return pages.LastTx(f)
-}
-
-// What is put behind the name of a file that is replaced, before the time.
-const (
-	damagedSuffix  = ".damaged-"
-	replacedSuffix = ".replaced-" // it was sound
-)
-
-// replace puts a checkpoint with c in the place of the one that is there, and
-// returns the name that this has now.
-func (s *Store) replace(bootID string, c *content, d Damage, what string) (kept string, err error) {
-	now := time.Now()
-	if kept, err = s.freeName(CheckpointFile, what, now); err != nil {
-		return "", err
-	}
-	d.Time, d.Kept = now.UTC().Truncate(time.Second), kept
-	if d.From == SourceOldForm { // others may find something in it
-		if d.Journal, err = s.freeName(JournalFile, what, now); err != nil {
-			return "", err
-		}
-	}
-	if err := c.note(d); err != nil {
-		return "", err
-	}
-	first, err := s.writeNew(bootID, c)
-	if err != nil {
-		return "", err
-	}
-	if err := s.makeDeferredDir(); err != nil {
-		return "", err
-	}
-	first.BootID = c.newestBoot()
-	return kept, s.install(d, first)
-}
-
-// freeName returns a name for a file that is replaced, "" where there is none.
-func (s *Store) freeName(file, what string, now time.Time) (string, error) {
-	if !exists(s.file(file)) {
-		return "", nil
-	}
-	base := file + what + now.UTC().Format("20060102T150405Z")
-	name := base
-	for i := 2; i < 1000; i++ {
-		_, err := os.Lstat(s.file(name))
-		if errors.Is(err, fs.ErrNotExist) {
-			return name, nil
-		}
-		if err != nil {
-			return "", err
-		}
-		name = fmt.Sprintf("%s-%d", base, i)
-	}
-	return "", fmt.Errorf("%s.*: too many files", s.file(base))
-}
-
-// install puts the checkpoint that writeNew has written in its place, after a
-// last look at it. d has the names for what is there, first is the witness of the
-// new one.
-func (s *Store) install(d Damage, first witness) (err error) {
-	tmp := s.file(newCheckpointFile)
-	defer func() {
-		if err != nil {
-			_ = os.Remove(tmp)
-		}
-	}()
-	header := journalHeader{Journal: journalFormat, BootID: first.BootID, Checkpoint: first.Checkpoint}
-	return s.viewBolt(tmp, time.Time{}, false, func(_ *os.File, tx *bolt.Tx) error {
-		t, err := s.begin(tx, nil, first.BootID) // just written: bbolt's own
-		if err == nil {
-			err = t.Verify()
-		}
-		if err != nil {
-			return err
-		}
-		for _, names := range [][2]string{{CheckpointFile, d.Kept}, {JournalFile, d.Journal}} {
-			if names[1] == "" {
-				continue
-			}
-			if err := keep(s.file(names[0]), s.file(names[1])); err != nil {
-				return err
-			}
-		}
-		failpoint.Hit("store.kept")
-		if err := os.Rename(tmp, s.Path()); err != nil {
-			return err
-		}
-		failpoint.Hit("store.replaced")
-		if err := syncDir(s.dir); err != nil {
-			return err
-		}
-		s.journalWritten(replaceJournal(s.dir, tx, header))
-		failpoint.Hit("store.journal-replaced")
-		return writeFirstWitness(s.file(LockFile), first)
-	})
-}
-
-// keep gives a file another name beside its own, or instead of it where the
-// file system has no hard links.
-func keep(path, name string) error {
-	err := os.Link(path, name)
-	if err == nil || errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return os.Rename(path, name)
 }
