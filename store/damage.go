@@ -13,11 +13,11 @@ type Source string
 
 // The sources, as they stand on disk and in `status`.
 const (
-	SourceJournal Source = "journal"  // with all that its boot was told
-	SourceOldForm Source = "old-form" // of one network
-	SourceNewBoot Source = "new-boot" // nothing in the damaged file was alive
-	SourceRepair  Source = "repair"   // all that was left
-	SourceBackup  Source = "backup"   // restored by hand
+	SourceJournal Source = "journal"  // which had everything
+	SourceOldForm Source = "old-form" // which had one network; the others were lost
+	SourceNewBoot Source = "new-boot" // nothing: the damaged file was of an earlier boot
+	SourceRepair  Source = "repair"   // all that was left, put together by Repair
+	SourceBackup  Source = "backup"   // which Restore has put in its place
 )
 
 // Damage is what became of a checkpoint that was damaged.

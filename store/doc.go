@@ -16,8 +16,8 @@
 //	<dataDir>/.checkpoint.db.new        a checkpoint while it is written
 //	<dataDir>/.journal.new              a journal while it is written
 //
-// Calls go by the first six. The kept files are read by Repair alone, and
-// removed by nobody; * is the time in UTC.
+// Calls go by the first six. The kept files of damaged checkpoints are read by
+// Repair alone, and no kept file is ever removed; * is the time in UTC.
 //
 // # Bucket tree, schema 1
 //
@@ -48,7 +48,8 @@
 //   - stamp/1 equals the id of the file's last transaction. Where it does not,
 //     something that does not know schema 1 wrote here, and nothing is believed.
 //   - Whoever opens the checkpoint holds the lock, readers too: shared holders
-//     would starve a writer.
+//     would starve a writer. Where there is no lock file nobody writes, and it is
+//     read without.
 //   - A commit is fsynced before it is answered. A failed sync is final.
 //   - A call that may write neither answers from nor builds on a transaction that the
 //     witness does not name: it first makes that durable, and tells journal and witness.

@@ -37,7 +37,7 @@ func guard(path string, fn func() error) (err error) {
 	defer func() {
 		r := recover()
 		if damage, ok := r.(error); ok && errors.Is(damage, ErrDamaged) {
-			err = damage // seen before bbolt was there
+			err = damage // of descend or scan, which look before bbolt does
 		} else if r != nil {
 			err = &crash{path, r}
 		}

@@ -27,8 +27,8 @@ type journalHeader struct {
 }
 
 type journalEntry struct {
-	Verb    string   `json:"verb"` // see below for the lines of a snapshot
-	Keys    int      `json:"keys,omitempty"`
+	Verb    string   `json:"verb"`           // that of the call, or one of those below
+	Keys    int      `json:"keys,omitempty"` // of verbSnapshotEnd: how many the snapshot has
 	Changes []change `json:"changes"`
 }
 
@@ -47,8 +47,8 @@ const (
 	verbSnapshot    = "snapshot"
 	verbSnapshotEnd = "snapshot-end"
 
-	// A journal is written anew past this many bytes, and past so many times
-	// the bytes in use in the checkpoint.
+	// A journal is written anew once it is longer than both: this many bytes, and
+	// so many times the bytes in use in the checkpoint.
 	journalMinLimit = 1 << 20
 	journalFactor   = 8
 

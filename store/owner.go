@@ -111,10 +111,10 @@ func (s *Store) shut(path string, info fs.FileInfo) {
 	}
 }
 
-// stranger returns a name in the data directory that is neither ours nor
-// host-local's, "" where there is none. With ipam.dataDir host-local has its
-// networks there: directories with a lock file. Whoever named /var/lib or /run
-// must not find it shut to everybody else.
+// stranger returns the name of something in the data directory that others may
+// need, "" where there is none: whoever named /var/lib or /run must not find it
+// shut to everybody else. With ipam.dataDir host-local has its networks there,
+// which are directories with a lock file, and a file may be a tombstone.
 func stranger(dir string) string {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

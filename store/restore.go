@@ -68,9 +68,9 @@ func (s *Store) Restore(r Repair) (Report, error) {
 	return m.report, nil
 }
 
-// current is what the checkpoint holds, or the journal where that is damaged, and
-// problem tells how; nil where there is no checkpoint. Its error wraps ErrDamaged
-// where neither is whole.
+// current is what the checkpoint holds, nil where there is none. Where it is
+// damaged, problem says how, and c is what the journal holds. The error wraps
+// ErrDamaged where that is not whole either.
 func (s *Store) current(bootID string, deadline time.Time) (c *content, problem, err error) {
 	err = s.view(viewing{bootID: bootID, deadline: deadline, whole: true}, func(t *Tx) (err error) {
 		if t.problem != nil || !t.Exists() {

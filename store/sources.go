@@ -23,14 +23,14 @@ import (
 type source struct {
 	name    string // for people
 	content *content
-	// scraps are what lies in pages that nothing leads to, by address. Of which
-	// network they are tells their checksum alone.
+	// scraps are what lies in pages that nothing leads to, by address. Only their
+	// checksum tells of which network they are.
 	scraps []scrap
 	// names may be those of networks: buckets above keys that nothing leads to.
 	names map[string]bool
 	// whole: nothing of it is missing.
 	whole bool
-	// given by a person, who knows whose it is.
+	// given: a person has named it, and knows of which node it is.
 	given bool
 }
 
@@ -93,7 +93,7 @@ func amongAllocations(f pages.Found) bool {
 
 func (s *source) found(f pages.Found) error {
 	value := bytes.Clone(f.Value)
-	led := f.Reached && !f.Stale
+	led := f.Reached && !f.Stale // the newest tree leads here
 	addr, err := keyAddr(f.Key)
 	// A wrong page may have led to a record. Its checksum knows where it belongs.
 	inPlace := led && amongAllocations(f) && err == nil && record.Sound(string(f.Path[1]), addr, f.Value)

@@ -19,13 +19,13 @@ type Tx struct {
 	nameless  bool   // the boot id cannot be read
 	commit    string // what meta/commit says
 	readOnly  error  // why writes are refused, nil where they are not
-	problem   error
+	problem   error  // see Problem
 	changes   []change
 	undo      []change        // what takes each of them back
 	made      [][]string      // paths of the buckets that it made, in this order
 	found     map[string]bool // networks, see [Network.Found]
 	spoiled   error           // why it may not be committed
-	done      []Deferred      // whose files go once it is durable
+	done      []Deferred      // carried out; their files go once it is durable
 	forgotten []string        // networks whose buckets go with the commit
 	undoFile  bool            // there is one, of no use once this transaction is done
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/bolt-local/bolt-local/store/crc32c"
 )
 
-// witness is the content of the lock file: what was committed last, written in
-// place after each commit and synced for a new checkpoint alone. It outlives a process, and a power
-// cut can only leave it behind the checkpoint, never ahead.
+// witness is the content of the lock file: what was committed last. It is written
+// in place after each commit, and synced for a new checkpoint alone. It outlives a
+// process, and a power cut can only leave it behind the checkpoint, never ahead.
 //
 //	bolt-local 1 <boot id> <checkpoint id> <transaction id> <CRC-32C>\n
 type witness struct {

@@ -6,8 +6,8 @@ import (
 )
 
 // LastTx returns the id of the last transaction that may have been in a damaged
-// file. It reports false where neither meta page is good. With one of them gone
-// that may have been of the transaction after the one that is left.
+// file. It reports false where neither meta page is good. Where one of them is
+// gone, that may have been the newer one.
 func LastTx(r io.ReaderAt) (tx uint64, readable bool) {
 	first, firstErr := readMeta(r, 0, 0)
 	size := first.PageSize

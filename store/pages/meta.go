@@ -78,7 +78,7 @@ func ReadMeta(r io.ReaderAt, size int64) (Meta, error) {
 	return m, readRoot(r, m)
 }
 
-// newer tells which of the two meta pages is, and whether they can stand in
+// newer returns the newer of the two meta pages, and whether they can stand in
 // one file: they are of one transaction and the one before. A transaction goes
 // to the page that its id modulo 2 gives, but for those in a copy by bbolt's
 // WriteTo, which always puts the newer first: the first commit to that may
