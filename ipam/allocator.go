@@ -71,7 +71,7 @@ func (a *allocator) dropOutside(held []record.Allocation) ([]record.Allocation, 
 	gws := gateways(a.cfg.RangeSets)
 	for _, h := range held {
 		_, isGateway := slices.BinarySearchFunc(gws, h.Addr, netip.Addr.Compare)
-		if inSets(a.cfg.RangeSets, h.Addr) && !isGateway {
+		if record.InSets(a.cfg.RangeSets, h.Addr) && !isGateway {
 			rest = append(rest, h)
 			continue
 		}

@@ -58,7 +58,7 @@ func compare(cfg *Config, held []record.Allocation, prev []netip.Addr) error {
 	}
 	for _, addr := range prev {
 		recorded := slices.ContainsFunc(held, func(a record.Allocation) bool { return a.Addr == addr })
-		if !recorded && inSets(cfg.RangeSets, addr) {
+		if !recorded && record.InSets(cfg.RangeSets, addr) {
 			return Errorf(CodeCheckMismatch, "%s of prevResult is not recorded for the attachment in network %s", addr, cfg.Network)
 		}
 	}

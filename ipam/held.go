@@ -2,7 +2,6 @@ package ipam
 
 import (
 	"net/netip"
-	"slices"
 	"time"
 
 	"github.com/bolt-local/bolt-local/internal/cmdline"
@@ -59,11 +58,6 @@ func short(text string) string {
 		return text
 	}
 	return text[:longest] + "…"
-}
-
-// inSets tells whether addr lies in one of the ranges.
-func inSets(sets []record.RangeSet, addr netip.Addr) bool {
-	return slices.ContainsFunc(sets, func(s record.RangeSet) bool { _, ok := s.RangeOf(addr); return ok })
 }
 
 // release removes the holders that drop selects from an allocation.

@@ -3,7 +3,6 @@ package store
 import (
 	"encoding/json"
 	"fmt"
-	"net/netip"
 	"slices"
 	"strings"
 
@@ -36,10 +35,6 @@ func (c *content) ranges(network string) []record.RangeSet {
 		return nil
 	}
 	return sets
-}
-
-func inRanges(sets []record.RangeSet, addr netip.Addr) bool {
-	return slices.ContainsFunc(sets, func(s record.RangeSet) bool { _, in := s.RangeOf(addr); return in })
 }
 
 // sameNetworks tells whether c and other hold the same allocations.

@@ -84,7 +84,7 @@ func (b *rebuild) claims(c *content) []claim {
 		ranges := c.ranges(w.Network)
 		var all []claim
 		for _, a := range w.Allocations {
-			if !w.Ranged || ranges == nil || inRanges(ranges, a.Addr) {
+			if !w.Ranged || ranges == nil || record.InSets(ranges, a.Addr) {
 				all = append(all, claim{w.Network, a, w.Name})
 			}
 		}

@@ -44,9 +44,7 @@ type Network struct {
 }
 
 // gives tells whether addr lies in one of the ranges.
-func (n Network) gives(addr netip.Addr) bool {
-	return slices.ContainsFunc(n.Sets, func(s record.RangeSet) bool { _, ok := s.RangeOf(addr); return ok })
-}
+func (n Network) gives(addr netip.Addr) bool { return record.InSets(n.Sets, addr) }
 
 // knows tells whether the checkpoint is certain that a container holds addr.
 func (n Network) knows(addr netip.Addr, containerID string) bool {

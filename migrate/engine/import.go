@@ -237,7 +237,7 @@ func (u *update) adopt() error {
 				if err != nil {
 					return err
 				}
-				if !within(u.call.Sets, addr) || (held && !u.stale(a)) {
+				if !record.InSets(u.call.Sets, addr) || (held && !u.stale(a)) {
 					continue
 				}
 				h := l.Holder
@@ -259,20 +259,11 @@ func (u *update) adopt() error {
 	return err
 }
 
-func within(sets []record.RangeSet, addr netip.Addr) bool {
-	for _, s := range sets {
-		if _, ok := s.RangeOf(addr); ok {
-			return true
-		}
-	}
-	return false
-}
-
 // covers tells whether each range of sets lies in one that is stored.
 func covers(stored, sets []record.RangeSet) bool {
 	for _, s := range sets {
 		for _, r := range s {
-			if !within(stored, r.Start) || !within(stored, r.End) {
+			if !record.InSets(stored, r.Start) || !record.InSets(stored, r.End) {
 				return false
 			}
 		}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"reflect"
 	"strings"
 	"time"
 
@@ -191,15 +190,4 @@ func fromWire(w wireAllocation) Allocation {
 		a.Holders[i] = h
 	}
 	return a
-}
-
-// jsonKeys returns the lower-cased JSON names of a struct's fields.
-func jsonKeys[T any]() map[string]bool {
-	keys := map[string]bool{}
-	t := reflect.TypeFor[T]()
-	for i := range t.NumField() {
-		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
-		keys[strings.ToLower(name)] = true
-	}
-	return keys
 }

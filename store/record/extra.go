@@ -3,6 +3,7 @@ package record
 import (
 	"encoding/json"
 	"maps"
+	"reflect"
 	"strings"
 )
 
@@ -113,4 +114,15 @@ func unknownTo[T any](obj map[string]json.RawMessage) extraFields {
 		extra[k] = v
 	}
 	return extra
+}
+
+// jsonKeys returns the lower-cased JSON names of a struct's fields.
+func jsonKeys[T any]() map[string]bool {
+	keys := map[string]bool{}
+	t := reflect.TypeFor[T]()
+	for i := range t.NumField() {
+		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		keys[strings.ToLower(name)] = true
+	}
+	return keys
 }

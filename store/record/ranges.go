@@ -2,6 +2,7 @@ package record
 
 import (
 	"net/netip"
+	"slices"
 	"strings"
 )
 
@@ -42,6 +43,14 @@ func (s RangeSet) RangeOf(a netip.Addr) (Range, bool) {
 		}
 	}
 	return Range{}, false
+}
+
+// InSets tells whether a lies in a range of one of the sets.
+func InSets(sets []RangeSet, a netip.Addr) bool {
+	return slices.ContainsFunc(sets, func(s RangeSet) bool {
+		_, in := s.RangeOf(a)
+		return in
+	})
 }
 
 // String lists the ranges, separated by commas. It is also the name under
