@@ -23,18 +23,18 @@ func (p *Plugin) Add(call Call) (types.Result, error) {
 	}
 	result := &current.Result{CNIVersion: current.ImplementedSpecVersion, Routes: routesFor(cfg)}
 	if cfg.ResolvConf != "" {
-		if result.DNS, err = ParseResolvConf(cfg.ResolvConf); err != nil {
+		if result.DNS, err = parseResolvConf(cfg.ResolvConf); err != nil {
 			return nil, err
 		}
 	}
-	if err := checkAttachment(call.ContainerID, call.IfName); err != nil {
+	if err := CheckAttachment(call.attachment()); err != nil {
 		return nil, err
 	}
 	ns := p.Namespaces.Identify(call.NetNS)
 	if !call.NetNSOverride && p.Namespaces.IsOwn(ns) {
 		return nil, Errorf(CodeNetNS, "CNI_NETNS %s is the plugin's own network namespace: nothing was allocated", call.NetNS)
 	}
-	wanted, err := AssignRequested(cfg.RangeSets, cfg.Requested)
+	wanted, err := assignRequested(cfg.RangeSets, cfg.Requested)
 	if err != nil {
 		return nil, err
 	}

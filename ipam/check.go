@@ -12,7 +12,7 @@ import (
 func (p *Plugin) Check(call Call) error {
 	cfg := ParseLenient(call.Stdin)
 	p.warnAll(cfg.Warnings)
-	if err := checkAttachment(call.ContainerID, call.IfName); err != nil {
+	if err := CheckAttachment(call.attachment()); err != nil {
 		return Errorf(CodeNothingAllocated, "nothing is recorded under such a name: %w", err)
 	}
 	if cfg.Network == "" {

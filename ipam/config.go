@@ -16,7 +16,8 @@ const (
 	DefaultDataDir      = cmdline.DefaultDataDir
 	DefaultLegacyParent = "/var/lib/cni/networks" // host-local's own default
 	DefaultLockTimeout  = 10 * time.Second
-	MaxLockTimeout      = 10 * time.Minute
+
+	maxLockTimeout = 10 * time.Minute
 )
 
 // DefaultCNICacheDirs returns where libcni and multus keep their results.
@@ -106,11 +107,11 @@ func ParseConfig(stdin []byte, cniArgs string) (*Config, error) {
 	return cfg, nil
 }
 
-// ParseSettings reads everything but the addressing, for GC: it frees, so the
+// parseSettings reads everything but the addressing, for GC: it frees, so the
 // data directory must be certain, whatever the ranges say. Its errors are those
 // of [ParseConfig], but a name that no network can have is a warning, and
 // Network is empty then.
-func ParseSettings(stdin []byte) (*Config, error) {
+func parseSettings(stdin []byte) (*Config, error) {
 	d := &decoder{frees: true}
 	top := d.document(stdin, topSchema)
 	cfg := d.settings(top, d.child(top, "ipam", ipamSchema))

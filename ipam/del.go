@@ -17,7 +17,7 @@ func (p *Plugin) Del(call Call) error {
 	if cfg.Role == Chained {
 		return nil
 	}
-	if err := checkAttachment(call.ContainerID, call.IfName); err != nil || cfg.Network == "" {
+	if err := CheckAttachment(call.attachment()); err != nil || cfg.Network == "" {
 		if err != nil {
 			p.Warn(err.Error())
 		}

@@ -17,11 +17,11 @@ const maxResolvConf = 1 << 20
 
 var errNotRegular = errors.New("not a regular file")
 
-// ParseResolvConf reads a resolver configuration as host-local does: of
+// parseResolvConf reads a resolver configuration as host-local does: of
 // resolv.conf(5) it knows nameserver, domain, search and options. Search and
 // options lines add up; of several domain lines the last one counts. What it
 // does not know is skipped. Errors are of [CodeIO] and name the file.
-func ParseResolvConf(path string) (types.DNS, error) {
+func parseResolvConf(path string) (types.DNS, error) {
 	dns, err := readResolvConf(path)
 	if err != nil {
 		return types.DNS{}, Errorf(CodeIO, "ipam.resolvConf: %w", err)

@@ -42,7 +42,7 @@ func TestResolvConfIsReadAsHostLocalReadsIt(t *testing.T) {
 			if err := os.WriteFile(path, []byte(tt.in), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			got, err := ParseResolvConf(path)
+			got, err := parseResolvConf(path)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -74,7 +74,7 @@ func TestResolvConfThatCannotBeReadIsNamed(t *testing.T) {
 		{"a file that is too large", huge, "file too large"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := ParseResolvConf(tt.path)
+			_, err := parseResolvConf(tt.path)
 			wantError(t, err, CodeIO, "ipam.resolvConf", tt.path, tt.text)
 		})
 	}

@@ -4,7 +4,8 @@
 //
 // # Rules
 //
-//   - A verb is one transaction or none. What fails has changed nothing.
+//   - A verb is one transaction or none, and what fails has changed nothing. GC
+//     alone goes on in several where the disk is too full for one.
 //   - An attachment gets one address from each range set. Repeating its ADD
 //     gives the same answer.
 //   - An allocation of an earlier boot is free, unless its namespace is alive.

@@ -134,7 +134,7 @@ func checkSettings(t *testing.T, cfg *Config) {
 			t.Errorf("path %q", path)
 		}
 	}
-	if cfg.LockTimeout <= 0 || cfg.LockTimeout > MaxLockTimeout {
+	if cfg.LockTimeout <= 0 || cfg.LockTimeout > maxLockTimeout {
 		t.Errorf("lock timeout %s", cfg.LockTimeout)
 	}
 	if cfg.CNIVersion == "" {

@@ -16,7 +16,7 @@ const gcBatch = 16
 // alone. For a list that is null (CRI-O, for every network but its own) it
 // frees only what is certainly dead. It reports what it freed on stderr.
 func (p *Plugin) GC(call Call) error {
-	cfg, err := ParseSettings(call.Stdin)
+	cfg, err := parseSettings(call.Stdin)
 	if err != nil {
 		return err
 	}

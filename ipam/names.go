@@ -14,9 +14,9 @@ const (
 	// maxNetworkName: its directory, and the name beside that in which it is made
 	// ready (".bolt-local-" and the name), are file names of 255 bytes at most.
 	maxNetworkName = 255 - len(".bolt-local-")
-	// maxContainerID: it is a part of a key. What runtimes use has at most a few
+	// MaxContainerID: it is a part of a key. What runtimes use has at most a few
 	// hundred.
-	maxContainerID = 30000
+	MaxContainerID = 30000
 )
 
 // aName is what a network and a container may be called by the CNI
@@ -65,23 +65,18 @@ func isOwnFile(network string) bool {
 	return strings.HasPrefix(network, "checkpoint.db.") || strings.HasPrefix(network, "journal.")
 }
 
-// CheckAttachment tells why there is no such attachment: no ADD with these names
-// is answered.
-func CheckAttachment(att record.Attachment) error {
-	return checkAttachment(att.ContainerID, att.IfName)
-}
-
-// checkAttachment tells why no ADD is for a container with this id and an
+// CheckAttachment tells why no ADD is answered for a container with this id and an
 // interface of this name. What is not UTF-8 would have another name in a record,
 // which is JSON, and NUL is what divides a key.
-func checkAttachment(id, ifname string) error {
+func CheckAttachment(att record.Attachment) error {
+	id, ifname := att.ContainerID, att.IfName
 	switch {
 	case id == "":
 		return Errorf(CodeEnvironment, "CNI_CONTAINERID is missing")
 	case utils.ValidateContainerID(id) != nil:
 		return Errorf(CodeEnvironment, "CNI_CONTAINERID %s %s", quoted(id), aName)
-	case len(id) > maxContainerID:
-		return Errorf(CodeEnvironment, "CNI_CONTAINERID has %d characters, more than %d", len(id), maxContainerID)
+	case len(id) > MaxContainerID:
+		return Errorf(CodeEnvironment, "CNI_CONTAINERID has %d characters, more than %d", len(id), MaxContainerID)
 	case ifname == "":
 		return Errorf(CodeEnvironment, "CNI_IFNAME is missing")
 	case utils.ValidateInterfaceName(ifname) != nil:

@@ -109,11 +109,11 @@ func parseRequested(f textAt) (netip.Addr, error) {
 // notAll are host-local's words for requests that are left over.
 const notAll = "failed to allocate all requested IPs"
 
-// AssignRequested deals the requested addresses out to the range sets: element
+// assignRequested deals the requested addresses out to the range sets: element
 // i of the result is the one for sets[i], the zero Addr where that may give any.
 // Whether they are taken is not looked at. Errors are of
 // [CodeRequestedUnusable].
-func AssignRequested(sets []record.RangeSet, requested []netip.Addr) ([]netip.Addr, error) {
+func assignRequested(sets []record.RangeSet, requested []netip.Addr) ([]netip.Addr, error) {
 	assigned := make([]netip.Addr, len(sets))
 	for _, a := range requested {
 		if subnet, ok := gatewayOf(sets, a); ok {

@@ -163,7 +163,7 @@ func TestRequestedAddressesGoToTheirRangeSets(t *testing.T) {
 		{addrList("fd00::9"), addrList("", "fd00::9")},
 		{addrList("fd00::9", "10.0.1.15"), addrList("10.0.1.15", "fd00::9")},
 	} {
-		got, err := AssignRequested(sets, tt.requested)
+		got, err := assignRequested(sets, tt.requested)
 		if err != nil {
 			t.Errorf("%v: %v", tt.requested, err)
 		} else if !slices.Equal(got, tt.want) {
@@ -189,7 +189,7 @@ func TestARequestThatNobodyCanBeGivenSaysWhy(t *testing.T) {
 		{addrList("10.0.0.40"), "requested address 10.0.0.40 is excluded from subnet 10.0.0.0/24 by exclude entry 10.0.0.32/28"},
 		{addrList("10.0.0.9", "10.0.1.9"), "requested addresses 10.0.0.9 and 10.0.1.9 are both of range set 10.0.0.1-10.0.0.254,10.0.1.8-10.0.1.15,10.0.2.1-10.0.2.254"},
 	} {
-		_, err := AssignRequested(sets, tt.requested)
+		_, err := assignRequested(sets, tt.requested)
 		wantError(t, err, CodeRequestedUnusable, tt.text)
 	}
 }

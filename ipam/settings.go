@@ -76,8 +76,8 @@ func (d *decoder) lockTimeout(ipam object) time.Duration {
 	case err != nil:
 		d.fail(invalid(f, "is not a duration such as 10s or 1m30s"))
 		return DefaultLockTimeout
-	case duration <= 0 || duration > MaxLockTimeout:
-		d.fail(invalid(f, "is not above 0 and up to %s", MaxLockTimeout))
+	case duration <= 0 || duration > maxLockTimeout:
+		d.fail(invalid(f, "is not above 0 and up to %s", maxLockTimeout))
 		return DefaultLockTimeout
 	}
 	return duration

@@ -90,8 +90,7 @@ type Reader interface {
 type Tx interface {
 	Reader
 
-	// Put writes an allocation over whatever its address had before, in both
-	// indexes.
+	// Put writes an allocation over whatever its address had before.
 	Put(record.Allocation) error
 
 	// Delete frees addr.

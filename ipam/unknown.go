@@ -27,15 +27,10 @@ func ascribed(held []record.Allocation, prev []netip.Addr, cache func() []netip.
 	if cache != nil {
 		prev = slices.Concat(prev, cache())
 	}
-	return among(held, prev)
+	return slices.DeleteFunc(slices.Clone(held), func(a record.Allocation) bool { return !slices.Contains(prev, a.Addr) })
 }
 
-// among returns those of held whose addresses are among known.
-func among(held []record.Allocation, known []netip.Addr) []record.Allocation {
-	return slices.DeleteFunc(slices.Clone(held), func(a record.Allocation) bool { return !slices.Contains(known, a.Addr) })
-}
-
-// rename gives the holder without an ifname the attachment's.
+// rename gives the container's holder that has no ifname that of the attachment.
 func rename(tx Tx, a record.Allocation, att record.Attachment) error {
 	a.Holders = slices.Clone(a.Holders)
 	for i, h := range a.Holders {

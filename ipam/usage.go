@@ -27,7 +27,8 @@ type Usage struct {
 type SetUsage struct {
 	Set record.RangeSet
 	// Size is how many addresses the set gives out: gateways, exclusions and
-	// what is set aside are not among them. Half of IPv6 overflows any machine integer.
+	// what is set aside are not among them. Half of IPv6 overflows any machine
+	// integer.
 	Size *big.Int
 	// Held is how many of them are allocated in this boot.
 	Held int

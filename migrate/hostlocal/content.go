@@ -7,6 +7,7 @@ import (
 
 	"github.com/containernetworking/cni/pkg/utils"
 
+	"github.com/bolt-local/bolt-local/ipam"
 	"github.com/bolt-local/bolt-local/store/record"
 )
 
@@ -20,10 +21,6 @@ const (
 	// usualContent is more than files have, in bytes. A buffer for the longest
 	// would be on the stack, which costs every call more than the file does.
 	usualContent = 1 << 10
-	// maxContainerID is the longest container id that an ADD takes, in bytes. The
-	// checkpoint cannot store a much longer one, and one file that it cannot
-	// store would fail every call.
-	maxContainerID = 30000
 )
 
 // errNoHolder is for a file that names nobody, as a host-local that was killed
@@ -46,7 +43,9 @@ func parseContent(b []byte) (record.Attachment, error) {
 	}
 	id, ifname, both := strings.Cut(strings.TrimSpace(string(b)), "\n")
 	id = strings.TrimSuffix(id, "\r")
-	if len(id) > maxContainerID || utils.ValidateContainerID(id) != nil {
+	// The checkpoint cannot store a much longer id than an ADD takes, and one file
+	// that it cannot store would fail every call.
+	if len(id) > ipam.MaxContainerID || utils.ValidateContainerID(id) != nil {
 		return record.Attachment{}, errNoHolder
 	}
 	if both && !validIfName(ifname) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/containernetworking/cni/pkg/utils"
 
+	"github.com/bolt-local/bolt-local/ipam"
 	"github.com/bolt-local/bolt-local/store/record"
 )
 
@@ -39,7 +40,7 @@ func FuzzContent(f *testing.F) {
 			}
 			return
 		}
-		if utils.ValidateContainerID(att.ContainerID) != nil || len(att.ContainerID) > maxContainerID {
+		if utils.ValidateContainerID(att.ContainerID) != nil || len(att.ContainerID) > ipam.MaxContainerID {
 			t.Fatalf("the container id %.50q", att.ContainerID)
 		}
 		if att.IfName != "" && (utils.ValidateInterfaceName(att.IfName) != nil || strings.ToValidUTF8(att.IfName, "") != att.IfName || strings.Contains(att.IfName, "\x00")) {

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"golang.org/x/sys/unix"
 
+	"github.com/bolt-local/bolt-local/ipam"
 	"github.com/bolt-local/bolt-local/migrate/form"
 	"github.com/bolt-local/bolt-local/store/record"
 )
@@ -51,7 +52,7 @@ func foundIn(t *testing.T, c form.Contents) found {
 }
 
 func TestADirectoryAsFoundInTheField(t *testing.T) {
-	longID := strings.Repeat("a", maxContainerID)
+	longID := strings.Repeat("a", ipam.MaxContainerID)
 	for name, c := range map[string]struct {
 		files files
 		make  map[string]func(path string) error // what is no regular file
