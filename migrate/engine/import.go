@@ -41,6 +41,7 @@ func (u *update) merge() error {
 	return u.importOld()
 }
 
+// importOld is merge where the old form was changed.
 func (u *update) importOld() error {
 	// Whoever has changed it may have been killed before that was durable.
 	if err := u.old.Sync(); err != nil {
@@ -133,12 +134,13 @@ func (u *update) apply(changes []form.Change) ([]string, error) {
 	return marks, nil
 }
 
+// tell says what a merge has done.
 func (u *update) tell(m *merge) {
 	var parts []string
 	for _, part := range []struct {
 		n    int
 		what string
-	}{{m.imported, "took over %s"}, {m.believed, "freed %s no longer there"}, {m.restored, "wrote %s again"}} {
+	}{{m.imported, "took over %s"}, {m.freed, "freed %s no longer there"}, {m.restored, "wrote %s again"}} {
 		if part.n > 0 {
 			parts = append(parts, fmt.Sprintf(part.what, counted(part.n)))
 		}

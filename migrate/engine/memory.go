@@ -93,7 +93,7 @@ func (m *memory) SetCursor(set record.RangeSet, addr netip.Addr) error {
 	return nil
 }
 
-// SetRanges is for what is stored; see update.
+// SetRanges does nothing: a recorder gives them to the network that is stored.
 func (m *memory) SetRanges([]record.RangeSet) error { return nil }
 
 // Try implements [form.New].

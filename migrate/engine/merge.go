@@ -23,8 +23,8 @@ type merge struct {
 	// write are addresses that the old form must be given again.
 	write []netip.Addr
 
-	imported, believed, restored int
-	shared                       []netip.Addr // turned out to be held twice
+	imported, freed, restored int
+	shared                    []netip.Addr // turned out to be held twice
 }
 
 func (m *merge) run(all map[netip.Addr]record.Allocation, c form.Contents) {
@@ -45,6 +45,22 @@ func (m *merge) run(all map[netip.Addr]record.Allocation, c form.Contents) {
 	slices.SortFunc(m.put, func(a, b record.Allocation) int { return a.Addr.Compare(b.Addr) })
 	slices.SortFunc(m.remove, netip.Addr.Compare)
 	slices.SortFunc(m.write, netip.Addr.Compare)
+}
+
+// after is run, and returns the allocations as they are then. It changes all, which
+// may be nil.
+func (m *merge) after(all map[netip.Addr]record.Allocation, c form.Contents) map[netip.Addr]record.Allocation {
+	m.run(all, c)
+	if all == nil {
+		all = make(map[netip.Addr]record.Allocation, len(m.put))
+	}
+	for _, addr := range m.remove {
+		delete(all, addr)
+	}
+	for _, a := range m.put {
+		all[a.Addr] = a
+	}
+	return all
 }
 
 // both: the address is recorded, and the old form has an entry.
@@ -97,7 +113,7 @@ func (m *merge) missing(a record.Allocation) {
 	rest := a.Without(m.gone)
 	if len(rest.Holders) == 0 {
 		m.remove = append(m.remove, a.Addr)
-		m.believed++
+		m.freed++
 		return
 	}
 	m.put = append(m.put, unmarked(rest))

@@ -34,17 +34,12 @@ func (u *update) attempt(fn func(ipam.Tx) error) error {
 	if u.p.Phase == Legacy {
 		m := u.newMerge()
 		m.replaced = true
-		m.run(nil, u.c)
-		all := make(map[netip.Addr]record.Allocation, len(m.put))
-		for _, a := range m.put {
-			all[a.Addr] = a
-		}
-		to = newMemory(u.n, all)
+		to = newMemory(u.n, m.after(nil, u.c))
 	}
 	rec := &recorder{
 		masked:  masked{Reader: to, aside: u.p.blocked(u.n.Epoch()), sets: u.call.Sets},
 		stale:   u.stale,
-		grants:  u.call.brings(),
+		brings:  u.call.brings(),
 		to:      to,
 		oldPath: u.p.OldPath,
 		stored:  u.n,

@@ -64,7 +64,7 @@ type recorder struct {
 	masked
 	to      working
 	stale   func(record.Allocation) bool
-	grants  bool // it is an ADD
+	brings  bool // see Call.brings
 	oldPath string
 	stored  ipam.Tx // where the ranges are kept in any phase
 	touched map[netip.Addr]bool
@@ -80,11 +80,11 @@ func (r *recorder) touch(addr netip.Addr) {
 	}
 }
 
-// HeldBy implements [ipam.Reader]. An ADD cannot have again what is of an earlier
-// boot and blocked in this one.
+// HeldBy implements [ipam.Reader]. Whoever brings addresses cannot have again what
+// is of an earlier boot and blocked in this one.
 func (r *recorder) HeldBy(att record.Attachment) ([]record.Allocation, error) {
 	held, err := r.masked.HeldBy(att)
-	if !r.grants {
+	if !r.brings {
 		return held, err
 	}
 	return slices.DeleteFunc(held, func(a record.Allocation) bool {

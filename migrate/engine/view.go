@@ -128,16 +128,6 @@ func (e *Engine) overlay(v *View, n form.New, call Call) error {
 		complete: e.Witness.Complete,
 		replaced: stored.Place != v.Old.Place,
 	}
-	m.run(all, v.Old)
-	if all == nil {
-		all = make(map[netip.Addr]record.Allocation, len(m.put))
-	}
-	for _, addr := range m.remove {
-		delete(all, addr)
-	}
-	for _, a := range m.put {
-		all[a.Addr] = a
-	}
-	v.Reader = newMemory(n, all)
+	v.Reader = newMemory(n, m.after(all, v.Old))
 	return nil
 }

@@ -50,10 +50,11 @@ func (w *Work) Step() Step {
 	return s
 }
 
-// Answer is what the caller is told, where the transaction ended with err.
-// Where it could not be committed the old form has been written: what was taken
-// is taken back there, or nobody would free what nobody was told of. What was freed stays
-// so, and what was due, and the next call sees it; on a full disk that is a success.
+// Answer is what the caller is told, where the transaction ended with err; full
+// tells that the disk was. Where it could not be committed the old form has been
+// written: what was taken is taken back there, or nobody would free what nobody
+// was told of. What was freed stays so, and what was due, and the next call sees
+// it; on a full disk that is a success.
 func (w *Work) Answer(err error, full bool) error {
 	switch {
 	case err == nil:

@@ -133,7 +133,7 @@ func (l *listForm) Lock(write bool, deadline time.Time) error {
 }
 
 // Sync implements [form.Old]: nobody cuts the power of a test.
-func (f *listForm) Sync() error { return nil }
+func (l *listForm) Sync() error { return nil }
 
 // Changed implements [form.Old]: the list has no times.
 func (l *listForm) Changed(string) time.Time { return time.Time{} }
