@@ -13,17 +13,17 @@ import (
 // condition is not met, or where the configuration of the last ADD names another
 // target. A swap that cannot be done is told by State.Warn, and by the Step.
 func (s State) Advance(network string, force bool) (engine.Step, error) {
-	return s.stepByHand(network, 1, force)
+	return s.stepByHand(network, engine.Forward, force)
 }
 
 // Rollback goes one phase back; see Advance. force goes back although the
 // configuration of the last ADD names another target: a node that is quiet, or
 // has host-local's type again, has no ADD to tell otherwise.
 func (s State) Rollback(network string, force bool) (engine.Step, error) {
-	return s.stepByHand(network, -1, force)
+	return s.stepByHand(network, engine.Back, force)
 }
 
-func (s State) stepByHand(network string, by int, force bool) (engine.Step, error) {
+func (s State) stepByHand(network string, by engine.Direction, force bool) (engine.Step, error) {
 	call := s.call(network)
 	call.By, call.Force = by, force
 	step, err := s.update(store.Op{Verb: "migrate"}, call, func(ipam.Tx) error { return nil })

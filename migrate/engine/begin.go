@@ -38,7 +38,7 @@ func (u *update) begin() (known bool, err error) {
 	if doc == nil {
 		return u.enter()
 	}
-	if u.call.brings() || u.call.By != 0 {
+	if u.call.brings() || u.call.byHand() {
 		return true, u.NotAnothers(u.c)
 	}
 	return true, nil

@@ -55,8 +55,8 @@ type Call struct {
 	// the old form was given its entry of an address, the zero time where it has
 	// none, or cannot tell.
 	Due func(tx ipam.Tx, changed func(netip.Addr) time.Time) error
-	// By is the step of an operator: 1 forward, -1 back, 0 for none.
-	By int
+	// By is the step of an operator, 0 for none.
+	By Direction
 	// Force takes an operator's step to contract although the old form's users
 	// have allocations, or back although the configuration says otherwise.
 	Force bool
@@ -64,6 +64,26 @@ type Call struct {
 	// reading all of both.
 	Compares bool
 }
+
+// Direction is where a step by hand leads.
+type Direction int
+
+// The directions. The zero Direction is no step.
+const (
+	Forward Direction = 1
+	Back    Direction = -1
+)
+
+// of returns the phase to which a step leads from p.
+func (d Direction) of(p Phase) Phase {
+	if d == Back {
+		return p.Previous()
+	}
+	return p.Next()
+}
+
+// byHand tells whether an operator has asked for a step.
+func (c Call) byHand() bool { return c.By != 0 }
 
 // brings tells whether the call has a configuration whose ranges count, and
 // wants addresses to be taken.

@@ -105,7 +105,7 @@ func (u *update) restore(m *merge) error {
 		return nil
 	}
 	marks, err := u.apply(changes)
-	if err != nil && !u.call.brings() && u.call.By == 0 {
+	if err != nil && !u.call.brings() && !u.call.byHand() {
 		u.warnf("%v", err)
 		u.unsure, m.restored = true, 0
 		return nil
@@ -162,7 +162,7 @@ func (u *update) tell(m *merge) {
 // forget takes allocations of earlier boots out of the old form, whose users
 // would hold them for ever. The new form keeps them for the same attachment.
 func (u *update) forget() error {
-	if !u.p.Phase.mirrored() || (!u.call.Runtime && u.call.By == 0) || u.p.Epoch == u.n.Epoch() {
+	if !u.p.Phase.mirrored() || (!u.call.Runtime && !u.call.byHand()) || u.p.Epoch == u.n.Epoch() {
 		return nil
 	}
 	all, err := load(u.n)

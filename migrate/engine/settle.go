@@ -47,7 +47,7 @@ func (u *update) settle() error {
 	case phase == Switch && u.p.Pending == Contract && u.c.Stamp() == u.p.Stamp:
 		// The call that began the swap was cut, or could not do it.
 		switch {
-		case !u.call.Grants && u.call.By == 0:
+		case !u.call.Grants && !u.call.byHand():
 			pending = Contract
 		case u.shut():
 			phase = Contract
@@ -92,50 +92,4 @@ func (u *update) shut() bool {
 		u.p.Waits = err.Error()
 	}
 	return false
-}
-
-// Complete tells whether the old form, where it is as c says, has all of a
-// network. doc is its migration document, nil where nobody knows it: then a form
-// that is in use has all, and a bare one, as is left where a notice was, says
-// nothing.
-func Complete(doc []byte, c form.Contents) bool {
-	if doc == nil {
-		return c.Exists && !c.Bare
-	}
-	p, err := decodeProgress(doc)
-	return err == nil && c.Exists && (p.Phase == Legacy || p.Phase.mirrored() && p.Place == c.Place)
-}
-
-// OldPath is where a migration document has the old form, "" where it cannot be
-// read.
-func OldPath(doc []byte) string {
-	p, err := decodeProgress(doc)
-	if err != nil {
-		return ""
-	}
-	return p.OldPath
-}
-
-// Changed returns the document of a network whose allocations are not those of
-// its old form any more: the next call takes the old form for replaced, and
-// brings both together.
-func Changed(doc []byte) []byte {
-	p, err := decodeProgress(doc)
-	if err != nil || !p.Phase.mirrored() {
-		return doc
-	}
-	p.Place, p.Stamp = "", ""
-	if changed, err := p.encode(); err == nil {
-		return changed
-	}
-	return doc
-}
-
-// Shut returns the document of a network whose old form, at path, is shut.
-func Shut(path string) []byte {
-	doc, err := Progress{Phase: Contract, OldPath: path}.encode()
-	if err != nil { // a phase and a path are always JSON
-		return nil
-	}
-	return doc
 }

@@ -85,6 +85,6 @@ func (n *node) update(op enginetest.Op, call engine.Call, fn func(ipam.Tx) error
 // step is an operator's: 1 forward, -1 back.
 func (n *node) step(by int, force bool) error {
 	call := n.engineCall(nil)
-	call.By, call.Force = by, force
+	call.By, call.Force = engine.Direction(by), force
 	return n.update(enginetest.Op{Verb: "migrate"}, call, func(ipam.Tx) error { return nil })
 }

@@ -47,7 +47,7 @@ func (u *update) run(fn func(ipam.Tx) error) (verb, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if !known && u.call.By != 0 {
+	if !known && u.call.byHand() {
 		return nil, fmt.Errorf("network %s: %w", u.call.Network, ErrUnknown)
 	}
 	if !known {

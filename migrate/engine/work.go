@@ -65,7 +65,7 @@ func (w *Work) Answer(err error, full bool) error {
 		// Whom an ADD frees is certainly gone, and stays so.
 		taken := slices.DeleteFunc(slices.Clone(w.u.mirrored[w.u.settled:]), func(c form.Change) bool { return c.Want == nil })
 		return errors.Join(err, w.u.takeBack(taken))
-	case full && w.u.call.By == 0 && w.verb == nil && !w.u.untraced:
+	case full && !w.u.call.byHand() && w.verb == nil && !w.u.untraced:
 		w.u.warnf("%v; %s has it, and the next call that finds room takes it over", err, w.u.old.Path())
 		return nil
 	}
