@@ -86,12 +86,31 @@ func (u *update) unmark(rec *recorder) error {
 // mirror makes the old form's entries of the touched addresses those of the new
 // one, durably, and marks the holders with them.
 func (u *update) mirror(rec *recorder) error {
-	var changes []form.Change
-	var marked []record.Allocation // what each change marks; no holders: nothing
+	changes, marked, err := u.changes(rec)
+	if err != nil {
+		return err
+	}
+	if len(changes) > 0 {
+		if err := u.mirrorChanges(rec, changes, marked); err != nil {
+			return err
+		}
+	}
+	failpoint.Hit("engine.mirrored")
+	u.last = rec.lastGiven()
+	if err := u.old.SetLast(u.last); err != nil {
+		u.warnf("%v", err) // the order of addresses alone depends on it
+	}
+	return nil
+}
+
+// changes lists what the old form needs for the touched addresses to be as in the
+// new one. marked is what each change marks; no holders: nothing. Where an entry
+// names a holder already, that gets its mark, and nothing changes.
+func (u *update) changes(rec *recorder) (changes []form.Change, marked []record.Allocation, err error) {
 	for _, addr := range rec.order {
 		a, held, err := rec.to.Get(addr)
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
 		wanted := held && !u.stale(a) // what is of an earlier boot has left, see forget
 		var had *form.Entry
@@ -114,7 +133,7 @@ func (u *update) mirror(rec *recorder) error {
 			u.untraced = true
 			if a, changed := mark(a, had.Holder); changed {
 				if err := rec.to.Put(a); err != nil {
-					return err
+					return nil, nil, err
 				}
 			}
 		default:
@@ -122,35 +141,34 @@ func (u *update) mirror(rec *recorder) error {
 			marked = append(marked, a)
 		}
 	}
-	if len(changes) > 0 {
-		marks, err := u.apply(changes)
-		if err != nil {
+	return changes, marked, nil
+}
+
+// mirrorChanges applies changes to the old form, and gives the holders in marked
+// the marks of their new entries.
+func (u *update) mirrorChanges(rec *recorder, changes []form.Change, marked []record.Allocation) error {
+	marks, err := u.apply(changes)
+	if err != nil {
+		return err
+	}
+	for i, c := range changes {
+		if c.Want != nil {
+			h := *c.Want
+			h.Mark = marks[i]
+			c.Want = &h
+		}
+		u.mirrored = append(u.mirrored, c)
+	}
+	for i, a := range marked {
+		if len(a.Holders) == 0 {
+			continue
+		}
+		h := a.Holders[0]
+		h.Mark = marks[i]
+		a, _ = mark(a, h)
+		if err := rec.to.Put(a); err != nil {
 			return err
 		}
-		for i, c := range changes {
-			if c.Want != nil {
-				h := *c.Want
-				h.Mark = marks[i]
-				c.Want = &h
-			}
-			u.mirrored = append(u.mirrored, c)
-		}
-		for i, a := range marked {
-			if len(a.Holders) == 0 {
-				continue
-			}
-			h := a.Holders[0]
-			h.Mark = marks[i]
-			a, _ = mark(a, h)
-			if err := rec.to.Put(a); err != nil {
-				return err
-			}
-		}
-	}
-	failpoint.Hit("engine.mirrored")
-	u.last = rec.lastGiven()
-	if err := u.old.SetLast(u.last); err != nil {
-		u.warnf("%v", err) // the order of addresses alone depends on it
 	}
 	return nil
 }

@@ -150,37 +150,22 @@ func (u *update) prepare() error {
 	if err != nil {
 		return err
 	}
+	last, err := u.cursors()
+	if err != nil {
+		return err
+	}
 	var entries []form.Entry
 	for _, addr := range newMemory(u.n, all).sorted() {
 		if a := all[addr]; !u.stale(a) {
 			entries = append(entries, form.Entry{Addr: addr, Holder: a.Holders[0]})
 		}
 	}
-	last := map[int]netip.Addr{}
-	sets, err := u.n.Ranges()
-	if err != nil {
-		return err
-	}
-	for i, set := range sets {
-		if addr := u.n.Cursor(set); addr.IsValid() {
-			last[i] = addr
-		}
-	}
 	c, err := u.old.Prepare(entries, last)
 	if err != nil {
 		return u.wait(err)
 	}
-	for addr, a := range all {
-		marked, changed := unmarked(a), hasMark(a)
-		if e, written := c.At(addr); written {
-			marked, changed = mark(a, e.Holder)
-		}
-		if !changed {
-			continue
-		}
-		if err := u.n.Put(marked); err != nil {
-			return err
-		}
+	if err := u.markAs(all, c); err != nil {
+		return err
 	}
 	u.p.Pending, u.p.Epoch = Switch, u.n.Epoch()
 	u.p.stamp(c)
@@ -204,6 +189,39 @@ func (u *update) prepare() error {
 			u.warnf("%v", err)
 		}
 		u.swapped = opened
+	}
+	return nil
+}
+
+// cursors are those that are stored, by the index of the range set.
+func (u *update) cursors() (map[int]netip.Addr, error) {
+	sets, err := u.n.Ranges()
+	if err != nil {
+		return nil, err
+	}
+	last := map[int]netip.Addr{}
+	for i, set := range sets {
+		if addr := u.n.Cursor(set); addr.IsValid() {
+			last[i] = addr
+		}
+	}
+	return last, nil
+}
+
+// markAs gives all allocations the marks of the old form's entries, and none to
+// those that have no entry.
+func (u *update) markAs(all map[netip.Addr]record.Allocation, c form.Contents) error {
+	for addr, a := range all {
+		marked, changed := unmarked(a), hasMark(a)
+		if e, written := c.At(addr); written {
+			marked, changed = mark(a, e.Holder)
+		}
+		if !changed {
+			continue
+		}
+		if err := u.n.Put(marked); err != nil {
+			return err
+		}
 	}
 	return nil
 }
