@@ -16,10 +16,11 @@ type Migration struct {
 	Waits  string       // why that ADD did not take the next step
 	// Directory is host-local's; in contract the tombstone is in its place.
 	Directory string
-	// Shut: the tombstone is there. Gap tells in contract, as a clause behind a
-	// colon, what is there instead, and what to do; "" also where the network cannot be read.
+	// Shut: the tombstone is there.
 	Shut bool
-	Gap  string
+	// Gap tells in contract what is there instead, and what to do, as a clause
+	// behind a colon. It is "" also where the network cannot be read.
+	Gap string
 	// Aside are the addresses that nobody is given in this boot, because of what
 	// stands for them in the directory.
 	Aside []form.Aside

@@ -88,6 +88,6 @@ func (snap Snapshot) damaged() bool {
 func (snap Snapshot) dataDir() string { return filepath.Dir(snap.Path) }
 
 // searched: there was damage, and all that it has left was taken over.
-func (s Snapshot) searched() bool {
-	return len(s.Damages) > 0 && !slices.ContainsFunc(s.Damages, store.Damage.Unsearched)
+func (snap Snapshot) searched() bool {
+	return len(snap.Damages) > 0 && !slices.ContainsFunc(snap.Damages, store.Damage.Unsearched)
 }

@@ -38,6 +38,19 @@ func Counted(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
+// TotalFreed is the last line of a garbage collection.
+func TotalFreed(n int, dryRun bool) string {
+	switch {
+	case n == 0 && dryRun:
+		return "Nothing would be freed."
+	case n == 0:
+		return "Nothing was freed."
+	case dryRun:
+		return "Would free " + Counted(n, "allocation", "allocations") + "."
+	}
+	return "Freed " + Counted(n, "allocation", "allocations") + "."
+}
+
 // listShown is how many items a sentence names.
 const listShown = 4
 

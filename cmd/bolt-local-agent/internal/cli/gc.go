@@ -95,7 +95,8 @@ runtime uses, too.`,
 		if *interval == 0 {
 			freed, err := round()
 			if freed > 0 || err == nil {
-				err = errors.Join(err, a.printTotal(freed, f.dryRun))
+				_, printErr := fmt.Fprintln(a.out, wording.TotalFreed(freed, f.dryRun))
+				err = errors.Join(err, printErr)
 			}
 			return err
 		}
@@ -182,13 +183,4 @@ func (a *app) sweep(ctx context.Context, s *sweep.Sweeper, cache cnicache.Cache,
 		err = fmt.Errorf("nothing was freed: %w", err)
 	}
 	return len(swept.Freed), err
-}
-
-func (a *app) printTotal(n int, dryRun bool) error {
-	line := done(dryRun, "Freed ", "Would free ") + wording.Counted(n, "allocation", "allocations") + "."
-	if n == 0 {
-		line = done(dryRun, "Nothing was freed.", "Nothing would be freed.")
-	}
-	_, err := fmt.Fprintln(a.out, line)
-	return err
 }

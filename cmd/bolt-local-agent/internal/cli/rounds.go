@@ -87,7 +87,7 @@ func (r *round) backfill(ctx context.Context, f fillFlags) {
 func (r *round) gc(ctx context.Context, s *sweep.Sweeper, f gcFlags) (freed int) {
 	cache, _ := r.app.cache(f) // a backfill tells which configurations cannot be read
 	freed, err := r.app.sweep(ctx, s, cache, f)
-	r.counters.Freed(metrics.UnknownToRuntime, freed)
+	r.counters.Freed(freed)
 	r.ended(ctx, "gc", err)
 	return freed
 }

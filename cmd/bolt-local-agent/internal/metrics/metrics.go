@@ -18,11 +18,9 @@ import (
 	"github.com/bolt-local/bolt-local/store"
 )
 
-// Reason is why the agent has freed an allocation.
-type Reason string
-
-// UnknownToRuntime: the container runtime does not know its sandbox.
-const UnknownToRuntime Reason = "unknown-to-runtime"
+// unknownToRuntime is the reason for which the agent frees an allocation, the only
+// one by now: the container runtime does not know its sandbox.
+const unknownToRuntime = "unknown-to-runtime"
 
 // Collector implements [prometheus.Collector].
 type Collector struct {
@@ -50,12 +48,12 @@ func New(reader func() nodestatus.Reader) *Collector {
 			Buckets: []float64{.001, .005, .01, .05, .1, .5, 1, 2, 5, 10},
 		}),
 	}
-	c.freed.WithLabelValues(string(UnknownToRuntime))
+	c.freed.WithLabelValues(unknownToRuntime) // 0 is told, too
 	return c
 }
 
 // Freed counts freed allocations.
-func (c *Collector) Freed(why Reason, n int) { c.freed.WithLabelValues(string(why)).Add(float64(n)) }
+func (c *Collector) Freed(n int) { c.freed.WithLabelValues(unknownToRuntime).Add(float64(n)) }
 
 // Round counts a round.
 func (c *Collector) Round(what string, err error) {

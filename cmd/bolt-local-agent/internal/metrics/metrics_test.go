@@ -72,7 +72,7 @@ func TestAScrapeHasTheNodesStateAndTheAgentsWork(t *testing.T) {
 	dir := t.TempDir()
 	stores(t, dir)
 	c := newCollector(dir)
-	c.Freed(UnknownToRuntime, 3)
+	c.Freed(3)
 	c.Round("gc", nil)
 	c.Round("gc", errors.New("down"))
 	c.Waited(time.Millisecond)

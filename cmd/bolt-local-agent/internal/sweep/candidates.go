@@ -55,7 +55,7 @@ func (s *Sweeper) look() (f found, err error) {
 			err := state.ViewIn(tx, network, false, func(v engine.View) error {
 				return v.Each(func(a record.Allocation) error {
 					if a.Epoch == 0 || a.Epoch == tx.Epoch() {
-						s.sort(network, a, known, &f)
+						s.byAge(network, a, known, &f)
 					}
 					return nil
 				})
@@ -78,8 +78,9 @@ func (s *Sweeper) look() (f found, err error) {
 	return f, nil
 }
 
-// sort puts the holders of an allocation where their age says.
-func (s *Sweeper) sort(network string, a record.Allocation, known map[key]time.Duration, f *found) {
+// byAge adds the holders of an allocation to the candidates that are old, or that
+// may be: see age.
+func (s *Sweeper) byAge(network string, a record.Allocation, known map[key]time.Duration, f *found) {
 	for _, h := range a.Holders {
 		switch c := (candidate{network, a, h}); s.age(c, known) {
 		case isOld:
@@ -95,12 +96,12 @@ type age int
 const (
 	isYoung age = iota
 	isOld
-	isUntold
+	isUntold // no time is recorded, and this process does not know it for long enough
 )
 
-// age compares a holder with the grace period. known takes over since when this
-// process knows one that has no time. One that is yet to come is of an earlier
-// boot's clock: it was recorded then, and counts in this one.
+// age compares a holder with the grace period. Where no time is recorded, its age
+// is since when this process knows it, which known takes over. A time that is yet
+// to come is of an earlier boot's clock, and counts as none.
 func (s *Sweeper) age(c candidate, known map[key]time.Duration) age {
 	now, since := s.BootTime(), c.holder.BootTime
 	untold := since == 0 || since > now

@@ -91,7 +91,8 @@ func (a *app) gc(cmd *cobra.Command, f gcFlags) error {
 	if err != nil && total == 0 {
 		return fmt.Errorf("nothing was freed: %w", err)
 	}
-	return errors.Join(err, a.printTotal(total, f.dryRun))
+	_, printErr := fmt.Fprintln(a.out, wording.TotalFreed(total, f.dryRun))
+	return errors.Join(err, printErr)
 }
 
 // loadHealed copies what is to be swept. A damaged checkpoint is healed before, as
@@ -128,20 +129,6 @@ func (a *app) sweep(s *sweeper, snap nodestatus.Snapshot, n nodestatus.Network, 
 		all = append(all, freed...)
 	}
 	return all, nil
-}
-
-func (a *app) printTotal(n int, dryRun bool) error {
-	line := "Freed " + wording.Counted(n, "allocation", "allocations") + "."
-	switch {
-	case n == 0 && dryRun:
-		line = "Nothing would be freed."
-	case n == 0:
-		line = "Nothing was freed."
-	case dryRun:
-		line = "Would free " + wording.Counted(n, "allocation", "allocations") + "."
-	}
-	_, err := fmt.Fprintln(a.out, line)
-	return err
 }
 
 func networkNames(networks []nodestatus.Network) string {

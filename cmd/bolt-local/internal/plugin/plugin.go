@@ -7,13 +7,13 @@ import (
 	"os"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/containernetworking/cni/pkg/skel"
 	"github.com/containernetworking/cni/pkg/types"
 	"github.com/containernetworking/cni/pkg/version"
 	"golang.org/x/sys/unix"
 
+	"github.com/bolt-local/bolt-local/cmd/internal/wording"
 	"github.com/bolt-local/bolt-local/ipam"
 	"github.com/bolt-local/bolt-local/ipam/netns"
 	"github.com/bolt-local/bolt-local/migrate"
@@ -60,13 +60,7 @@ func fail(err *types.Error) int {
 // warn writes one line to stderr, which runtimes put into their log. Names of
 // pods come from CNI_ARGS and may have anything in them.
 func warn(line string) {
-	line = strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return '?'
-		}
-		return r
-	}, strings.ReplaceAll(line, "\n", "; "))
-	fmt.Fprintln(os.Stderr, "bolt-local: "+line)
+	fmt.Fprintln(os.Stderr, "bolt-local: "+wording.Printable(wording.OneLine(line)))
 }
 
 func newPlugin(writer string, parent int) *ipam.Plugin {
