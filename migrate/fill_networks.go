@@ -105,10 +105,12 @@ func (s State) described(b Backfill, known map[string]stored) []backfill.Network
 	return networks
 }
 
+// byNetwork has one configuration of each network. Where there are two, that of the
+// chained role does not count: it has no ranges.
 func byNetwork(configs []*ipam.Config) map[string]*ipam.Config {
 	all := map[string]*ipam.Config{}
 	for _, c := range configs {
-		if all[c.Network] == nil || all[c.Network].Role == ipam.Chained { // whose ranges are not known
+		if all[c.Network] == nil || all[c.Network].Role == ipam.Chained {
 			all[c.Network] = c
 		}
 	}

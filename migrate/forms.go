@@ -50,7 +50,7 @@ func (s State) admit(network string, c form.Contents, accepted bool) error {
 		}
 	}
 	writes := slices.Contains([]engine.Phase{engine.Legacy, engine.Expand, engine.Switch}, target(s.Config))
-	if (writes || c.Exists && !c.Bare) && forgets(s.Store.Dir()) && !forgets(path) {
+	if (writes || c.Exists && !c.Bare) && isVolatile(s.Store.Dir()) && !isVolatile(path) {
 		return ipam.Errorf(ipam.CodeConfig,
 			"ipam.dataDir %s is on tmpfs, and host-local's directory %s is not: after a reboot nobody would know which of them is right; put ipam.dataDir on a disk", s.Store.Dir(), path)
 	}
@@ -73,9 +73,9 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// forgets tells whether the file system of a path, which need not be there yet,
+// isVolatile tells whether the file system of a path, which need not be there yet,
 // is empty after a reboot.
-func forgets(path string) bool {
+func isVolatile(path string) bool {
 	var st unix.Statfs_t
 	for unix.Statfs(path, &st) != nil {
 		if path == filepath.Dir(path) {

@@ -15,7 +15,7 @@ import (
 // of them.
 func TestACheckpointOnTmpfsDoesNotWriteADirectoryOnADisk(t *testing.T) {
 	memory, err := os.MkdirTemp("/dev/shm", "bolt-local-")
-	if err != nil || !forgets(memory) || forgets(t.TempDir()) {
+	if err != nil || !isVolatile(memory) || isVolatile(t.TempDir()) {
 		t.Skipf("it takes a tmpfs, and a disk beside: %v", err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(memory) })

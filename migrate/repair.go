@@ -22,7 +22,7 @@ func (s State) Repair(r store.Repair, cacheDirs []string) (store.Report, error) 
 	return report, s.cniError(err)
 }
 
-// Restore is [store.Store.Restore], with the same.
+// Restore is [store.Store.Restore], with the same beside the checkpoint.
 func (s State) Restore(r store.Repair, cacheDirs []string) (store.Report, error) {
 	report, err := s.Store.Restore(s.witnessed(r, cacheDirs))
 	return report, s.cniError(err)
@@ -81,9 +81,9 @@ func (s State) notices() map[string]form.Notice {
 	return found
 }
 
-// witnesses asks each network's older form and the caches. accepts goes on where
-// one of them cannot be read. A network of which
-// nothing but its tombstone is left is shut, as that says.
+// witnesses asks each network's older form and the caches. A network of which
+// nothing but its tombstone is left is shut, as that says. accepts: a directory
+// that cannot be read is told, and fails nothing.
 func (s State) witnesses(migrations map[string][]byte, notices map[string]form.Notice, cacheDirs []string, accepts bool) ([]store.Witness, error) {
 	docs := maps.Clone(migrations)
 	for path, n := range notices {
@@ -113,6 +113,7 @@ func (s State) witnesses(migrations map[string][]byte, notices map[string]form.N
 	return all, nil
 }
 
+// inDirectory are the allocations of which a directory has the files.
 func inDirectory(c form.Contents) []record.Allocation {
 	var all []record.Allocation
 	for _, e := range c.Entries {

@@ -104,7 +104,7 @@ type claimer struct {
 	identify func(path string) record.NetNS
 
 	claims []Claim
-	seen   map[key]bool // what a cache ascribes to a network
+	seen   map[key]bool // what was claimed by a cache, which knows the network
 }
 
 // cached claims what a network's cache ascribes to attachments that live.
@@ -182,7 +182,7 @@ func (c *claimer) sandbox(s Sandbox) {
 	}
 }
 
-// Storable takes off a claim what the network does not keep.
+// Storable is a claim without what the network does not keep.
 func (n Network) Storable(c Claim) Claim {
 	if n.Bare {
 		c.Holder = record.Holder{Attachment: c.Holder.Attachment, Origin: c.Holder.Origin}
@@ -197,7 +197,8 @@ type Guess struct {
 	ContainerID string
 }
 
-// Wrong lists the stored guesses that claims settle which are stored themselves.
+// Wrong lists the guesses that are stored and void: a claim, which is stored and no
+// guess itself, says that another network has the address.
 func Wrong(networks []Network, claims []Claim) []Guess {
 	var wrong []Guess
 	for _, c := range claims {

@@ -10,8 +10,8 @@ import (
 )
 
 // Entry is one address and one holder of it, as a form has them. The holder's
-// Mark tells this entry from another of the same content, and is not used again,
-// also by a new form in the same place.
+// Mark tells this entry from another of the same content. No mark is ever used
+// again, not even by a new form in the same place.
 type Entry struct {
 	Addr   netip.Addr
 	Holder record.Holder
@@ -22,7 +22,7 @@ type Entry struct {
 type Aside struct {
 	Addr netip.Addr `json:"ip"`
 	Mark string     `json:"mark"`
-	// Fixed: it cannot be replaced, at no time.
+	// Fixed: it can never be replaced.
 	Fixed bool `json:"fixed,omitempty"`
 	// Epoch is the boot in which it was found.
 	Epoch uint64 `json:"epoch,omitempty"`

@@ -86,7 +86,8 @@ type Old interface {
 	Open() error
 }
 
-// Change is of one address: what is there (nil for nothing) and what shall be.
+// Change is what one address had (nil for nothing), and who shall have it (nil for
+// nobody).
 type Change struct {
 	Addr netip.Addr
 	Had  *Entry

@@ -14,8 +14,8 @@ const (
 	fewFiles      = 16
 )
 
-// atOnce calls write for each of n files, if they are many several at a time,
-// and begins no more once one has failed. It returns the first error by the
+// atOnce calls write for each of n files, where they are many for several at a
+// time, and begins no more once one has failed. It returns the first error by the
 // order of the files.
 func atOnce(n int, write func(i int) error) error {
 	if n <= fewFiles {
@@ -58,8 +58,8 @@ func inTurn(n int, write func(i int) error) error {
 // hundred files.
 const manyFiles = 400
 
-// inParts calls read for parts of the names, if they are many one for each
-// processor, and all at the same time.
+// inParts calls read for all names at once, or where they are many for as many
+// parts as there are processors, at the same time.
 func inParts[T any](names []string, read func([]string) (T, error)) ([]T, error) {
 	parts := 1
 	if len(names) >= manyFiles {

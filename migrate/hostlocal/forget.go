@@ -10,9 +10,10 @@ import (
 )
 
 // Forget removes the tombstone that says n, the zero Notice for none, durably, and
-// what earlier steps have left beside it. Anything else in that place stays: a directory, another
-// tombstone, a file of somebody else's. The error wraps form.ErrCannotShut where
-// only files of others, which stay beside it, are in the way.
+// what earlier steps have left beside it. Anything else in that place stays: a
+// directory, another tombstone, a file of somebody else's. The error wraps
+// form.ErrCannotShut where only files of others, which stay beside it, are in the
+// way.
 func (d *Dir) Forget(n form.Notice) error {
 	c, err := d.Look()
 	if err != nil {

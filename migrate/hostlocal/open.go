@@ -20,7 +20,7 @@ func (d *Dir) Prepare(entries []form.Entry, last map[int]netip.Addr) (form.Conte
 	fail := func(err error) (form.Contents, error) {
 		return form.Contents{}, fmt.Errorf("preparing host-local's directory: %w", err)
 	}
-	if _, err := d.shut(); err != nil {
+	if _, err := d.lookBeforeOpen(); err != nil {
 		return fail(err)
 	}
 	if err := d.makeBeside(); err != nil {
@@ -59,9 +59,9 @@ func (d *Dir) fillBeside(entries []form.Entry, last map[int]netip.Addr) error {
 	return errors.Join(syncDir(d.beside()), syncDir(filepath.Dir(d.path)))
 }
 
-// shut looks at what stands in the place where the directory shall be, and
-// refuses to put it over what is not ours.
-func (d *Dir) shut() (form.Contents, error) {
+// lookBeforeOpen looks at what stands in the place where the directory shall be,
+// and refuses to put it over what is not ours.
+func (d *Dir) lookBeforeOpen() (form.Contents, error) {
 	c, err := d.Look()
 	switch {
 	case err != nil:
@@ -92,7 +92,7 @@ func (d *Dir) makeBeside() error {
 
 // Open implements [form.Old].
 func (d *Dir) Open() error {
-	c, err := d.shut()
+	c, err := d.lookBeforeOpen()
 	if err != nil {
 		return err
 	}
