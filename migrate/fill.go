@@ -99,7 +99,16 @@ func (s State) Backfill(b Backfill) (BackfillReport, error) {
 	for i := range claims {
 		claims[i].Holder.BootTime = b.BootTime
 	}
-	var certain []backfill.Claim
+	errs = append(errs, s.fillAll(b, networks, claims, &report)...)
+	errs = append(errs, s.dropWrong(b, networks, &report)...)
+	if len(errs) == 0 && b.Network == "" {
+		errs = append(errs, s.settleLosses(b, cmp.Or(incomplete(b, claims), contradicted(report.Filled)), &report))
+	}
+	return report, s.cniError(errors.Join(errs...))
+}
+
+// fillAll stores the claims, network by network.
+func (s State) fillAll(b Backfill, networks []backfill.Network, claims []backfill.Claim, report *BackfillReport) (errs []error) {
 	for _, n := range networks {
 		mine := slices.DeleteFunc(slices.Clone(claims), func(c backfill.Claim) bool { return c.Network != n.Name })
 		if len(mine) == 0 || b.Network != "" && b.Network != n.Name {
@@ -107,13 +116,19 @@ func (s State) Backfill(b Backfill) (BackfillReport, error) {
 		}
 		filled, err := s.fill(b, n, mine)
 		report.Filled = append(report.Filled, filled...)
-		for _, f := range filled {
-			if f.Outcome.Stored() {
-				certain = append(certain, f.Claim)
-			}
-		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("network %s: %w", n.Name, err))
+		}
+	}
+	return errs
+}
+
+// dropWrong drops the guesses that are void by what was filled.
+func (s State) dropWrong(b Backfill, networks []backfill.Network, report *BackfillReport) (errs []error) {
+	var certain []backfill.Claim
+	for _, f := range report.Filled {
+		if f.Outcome.Stored() {
+			certain = append(certain, f.Claim)
 		}
 	}
 	for _, g := range backfill.Wrong(networks, certain) {
@@ -125,10 +140,7 @@ func (s State) Backfill(b Backfill) (BackfillReport, error) {
 		}
 		report.Dropped = append(report.Dropped, g)
 	}
-	if len(errs) == 0 && b.Network == "" {
-		errs = append(errs, s.settleLosses(b, cmp.Or(incomplete(b, claims), contradicted(report.Filled)), &report))
-	}
-	return report, s.cniError(errors.Join(errs...))
+	return errs
 }
 
 // repaired repairs the checkpoint from what is left of it, so that it can be
@@ -176,47 +188,17 @@ func elsewhere(running []backfill.Sandbox, claims []backfill.Claim) []backfill.S
 func (s State) fill(b Backfill, n backfill.Network, claims []backfill.Claim) ([]Filled, error) {
 	network := n.Name
 	s.Config = byNetwork(b.Configs)[network]
-	var filled []Filled
-	decide := func(r looker, put func(record.Allocation) error) error {
-		filled = nil
-		for _, c := range claims {
-			held, taken, err := r.Get(c.Addr)
-			if err != nil {
-				return err
-			}
-			if c.Holder.NetNS.Inode != 0 && !s.Namespaces.Alive(c.Holder.NetNS) {
-				filled = append(filled, Filled{c, backfill.Gone, held})
-				continue // the runtime's list is older than this
-			}
-			outcome, a := n.Storable(c).Decide(held, taken, func(a record.Allocation) bool { return s.Stale(r.Epoch(), a) || s.ended(a, c.Holder.ContainerID) })
-			if outcome == backfill.Added || outcome == backfill.Completed {
-				err := put(a)
-				if errors.Is(err, engine.ErrAside) {
-					outcome = backfill.Blocked
-				} else if err != nil {
-					return err
-				}
-			}
-			filled = append(filled, Filled{c, outcome, held})
-		}
-		return nil
-	}
 	if b.DryRun {
-		err := s.View(network, func(r ipam.Reader) error {
-			return decide(r, func(record.Allocation) error { return nil })
-		})
-		if b.unreadable { // and would be repaired before
-			err = decide(nobody{}, func(record.Allocation) error { return nil })
-		}
-		return filled, err
+		return s.wouldFill(b, n, claims)
 	}
+	var filled []Filled
 	call := s.call(network)
 	call.Fills, call.Enters = true, call.OldPath != ""
 	if err := s.admitFirst(network, true); err != nil {
 		return nil, s.cniError(err)
 	}
-	_, err := s.update(store.Op{Verb: "backfill", Creates: true}, call, func(tx ipam.Tx) error {
-		if err := decide(tx, tx.Put); err != nil {
+	_, err := s.update(store.Op{Verb: "backfill", Creates: true}, call, func(tx ipam.Tx) (err error) {
+		if filled, err = s.decide(n, claims, tx, tx.Put); err != nil {
 			return err
 		}
 		sets, err := tx.Ranges()
@@ -227,6 +209,45 @@ func (s State) fill(b Backfill, n backfill.Network, claims []backfill.Claim) ([]
 	})
 	if err != nil {
 		return nil, err
+	}
+	return filled, nil
+}
+
+// wouldFill is fill for a dry run.
+func (s State) wouldFill(b Backfill, n backfill.Network, claims []backfill.Claim) (filled []Filled, err error) {
+	ignore := func(record.Allocation) error { return nil }
+	if b.unreadable { // and would be repaired before
+		return s.decide(n, claims, nobody{}, ignore)
+	}
+	err = s.View(n.Name, func(r ipam.Reader) (err error) {
+		filled, err = s.decide(n, claims, r, ignore)
+		return err
+	})
+	return filled, err
+}
+
+// decide holds the claims of a network against what r has, and calls put for what
+// is to be stored.
+func (s State) decide(n backfill.Network, claims []backfill.Claim, r looker, put func(record.Allocation) error) (filled []Filled, err error) {
+	for _, c := range claims {
+		held, taken, err := r.Get(c.Addr)
+		if err != nil {
+			return filled, err
+		}
+		if c.Holder.NetNS.Inode != 0 && !s.Namespaces.Alive(c.Holder.NetNS) {
+			filled = append(filled, Filled{c, backfill.Gone, held})
+			continue // the runtime's list is older than this
+		}
+		outcome, a := n.Storable(c).Decide(held, taken, func(a record.Allocation) bool { return s.Stale(r.Epoch(), a) || s.ended(a, c.Holder.ContainerID) })
+		if outcome == backfill.Added || outcome == backfill.Completed {
+			err := put(a)
+			if errors.Is(err, engine.ErrAside) {
+				outcome = backfill.Blocked
+			} else if err != nil {
+				return filled, err
+			}
+		}
+		filled = append(filled, Filled{c, outcome, held})
 	}
 	return filled, nil
 }
