@@ -120,12 +120,9 @@ func (t *Tx) numberRecords() error {
 
 func (t *Tx) numberRecord(key []byte) error {
 	network, addr, ok := strings.Cut(string(key), "\x00")
-	if !ok {
-		return fmt.Errorf("%w: %s: the key %q in meta/unnumbered", ErrDamaged, t.store.Path(), key)
-	}
 	a, err := keyAddr([]byte(addr))
-	if err != nil {
-		return err
+	if !ok || err != nil {
+		return fmt.Errorf("%w: %s: the key %q in meta/unnumbered", ErrDamaged, t.store.Path(), key)
 	}
 	n := t.Network(network)
 	rec, found, err := n.Get(a)

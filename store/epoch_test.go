@@ -111,6 +111,27 @@ func TestInABootThatHasANumberWhatAToolRecordsGetsIt(t *testing.T) {
 	}
 }
 
+// Else no call would have it healed, and each of a new boot would fail.
+func TestAnUnnumberedKeyThatNamesNoRecordIsDamage(t *testing.T) {
+	for _, key := range []string{"podnet", "pod\x00net\x00" + string(addrKey(ip("10.0.0.3")))} {
+		n := newNode(t)
+		n.add("10.0.0.2", "a")
+		n.record("10.0.0.3", "b")
+		_ = n.verifyAfter(func(tx *bolt.Tx) error {
+			b, err := tx.Bucket([]byte(bucketMeta)).CreateBucketIfNotExists([]byte(bucketUnnumbered))
+			if err != nil {
+				return err
+			}
+			return b.Put([]byte(key), nil)
+		})
+		n.boot = "boot-002"
+		err := n.update(opDel, func(net *Network) error { return net.Delete(ip("10.0.0.99")) })
+		if !errors.Is(err, ErrDamaged) {
+			t.Errorf("%q: %v", key, err)
+		}
+	}
+}
+
 // record is what a command of the operator stores.
 func (n *node) record(addr, id string) {
 	n.t.Helper()
