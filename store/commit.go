@@ -15,29 +15,35 @@ func (t *Tx) putStamp() error {
 	return t.put([]string{bucketMeta, bucketStamp}, []byte(keyStampSchema1), uint64Bytes(uint64(t.bolt.ID())))
 }
 
-// commit makes t durable and then tells the journal and the witness.
-func (s *Store) commit(db *bolt.DB, t *Tx, op Op, j journalState) error {
-	if t.format.Writer != s.opts.Writer {
-		t.format.Writer = s.opts.Writer
+// putLast writes what goes with each commit: the version that makes it, its own id,
+// the stamp, and that networks are forgotten.
+func (t *Tx) putLast() error {
+	if writer := t.store.opts.Writer; t.format.Writer != writer {
+		t.format.Writer = writer
 		format, err := t.format.encode()
 		if err != nil {
-			return err
+			return fmt.Errorf("writing meta/format to %s: %w", t.store.Path(), err)
 		}
 		if err := t.put([]string{bucketMeta}, []byte(keyFormat), format); err != nil {
 			return err
 		}
 	}
-	err := t.dropForgotten()
-	if err != nil {
+	if err := t.dropForgotten(); err != nil {
 		return err
 	}
+	var err error
 	if t.commit, err = newID(); err != nil {
-		return err
+		return fmt.Errorf("making an id for the commit to %s: %w", t.store.Path(), err)
 	}
 	if err := t.put([]string{bucketMeta}, []byte(keyCommit), []byte(t.commit)); err != nil {
 		return err
 	}
-	if err := t.putStamp(); err != nil {
+	return t.putStamp()
+}
+
+// commit makes t durable and then tells the journal and the witness.
+func (s *Store) commit(db *bolt.DB, t *Tx, op Op, j journalState) error {
+	if err := t.putLast(); err != nil {
 		return err
 	}
 	id, inUse := uint64(t.bolt.ID()), t.bolt.Size()
@@ -48,7 +54,7 @@ func (s *Store) commit(db *bolt.DB, t *Tx, op Op, j journalState) error {
 	}
 	failpoint.Hit("store.before-commit")
 	s.beats.paused.Add(1)
-	err = s.commitBolt(t.bolt)
+	err := s.commitBolt(t.bolt)
 	s.beats.paused.Add(-1)
 	if err != nil {
 		s.leaveUndo(t, id)
