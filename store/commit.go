@@ -53,9 +53,8 @@ func (s *Store) commit(db *bolt.DB, t *Tx, op Op, j journalState) error {
 		t.pages.scan()
 	}
 	failpoint.Hit("store.before-commit")
-	s.beats.paused.Add(1)
-	err := s.commitBolt(t.bolt)
-	s.beats.paused.Add(-1)
+	var err error
+	s.Outside(func() { err = s.commitBolt(t.bolt) })
 	if err != nil {
 		s.leaveUndo(t, id)
 		return fmt.Errorf("committing to %s: %w; the call has changed nothing, or the next one takes it back", s.Path(), noSpace(err))

@@ -46,8 +46,8 @@ type beats struct {
 	paused atomic.Int32
 }
 
-// Outside runs fn, a part of a transaction that does not look at what is stored.
-// It may take its time: the watchdog waits.
+// Outside runs fn, a part of a transaction that does not look at what is stored, or
+// that takes as long as the disk does. The watchdogs wait for it.
 func (s *Store) Outside(fn func()) {
 	s.beats.paused.Add(1)
 	defer s.beats.paused.Add(-1)
