@@ -16,7 +16,7 @@ func TestWhatHelpSaysFitsATerminal(t *testing.T) {
 			t.Errorf("%s: exit status %d: %s%s", words, status, stdout.String(), stderr.String())
 		}
 		for line := range strings.Lines(text) {
-			if len(line) > 82 {
+			if len(line) > 81 {
 				t.Errorf("%s: %d columns: %s", words, len(line)-1, line)
 			}
 		}
