@@ -19,13 +19,18 @@ import (
 // renamed, and the directory synced. The caller holds the lock.
 func (s *Store) create(bootID string) error {
 	first, err := s.createFile(bootID)
+	if err == nil {
+		// While there is room: on a full disk later ones can only be in place.
+		err = writeFirstWitness(s.file(LockFile), first)
+	}
 	if err != nil {
 		return fmt.Errorf("creating %s: %w", s.Path(), noSpace(err))
 	}
-	// While there is room: on a full disk later ones can only be in place.
-	return writeFirstWitness(s.file(LockFile), first)
+	return nil
 }
 
+// createFile returns the first witness of the checkpoint that it has put in its
+// place.
 func (s *Store) createFile(bootID string) (first witness, err error) {
 	first, err = s.writeNew(bootID, newContent())
 	if err != nil {

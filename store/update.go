@@ -14,9 +14,9 @@ import (
 	"github.com/bolt-local/bolt-local/store/pages"
 )
 
-// Update calls fn in one transaction, once at most. It is committed and durable when Update
-// returns nil, and without effect when fn fails; a transaction that writes
-// nothing costs no sync. Upkeep that is due (a new epoch) is committed even
+// Update calls fn in one transaction, once at most. It is committed and durable
+// when Update returns nil, and without effect when fn fails; a transaction that
+// writes nothing costs no sync. Upkeep that is due (a new epoch) is committed even
 // when fn fails. Where the file system is read-only, an fn that writes nothing
 // still succeeds, unless the operation creates.
 func (s *Store) Update(op Op, fn func(*Tx) error) error {
