@@ -36,7 +36,8 @@ func (c candidate) kept(why string) string {
 // found is what is freed unless a listing has it.
 type found struct {
 	old []candidate
-	// young are those of which only the age is missing, as it is not recorded.
+	// young are those that are not freed only because their age is not recorded, and
+	// this process does not know them for long enough.
 	young    []candidate
 	networks []string
 	failed   []error // of networks that could not be looked at
@@ -73,8 +74,8 @@ func (s *Sweeper) look() (f found, err error) {
 		return found{}, err
 	}
 	s.known = known
-	isNobodys := func(c candidate) bool { return !s.isPods(c) } // which reads the cache: without the lock
-	f.old, f.young = slices.DeleteFunc(f.old, isNobodys), slices.DeleteFunc(f.young, isNobodys)
+	others := func(c candidate) bool { return !s.inScope(c) } // which reads the cache: without the lock
+	f.old, f.young = slices.DeleteFunc(f.old, others), slices.DeleteFunc(f.young, others)
 	return f, nil
 }
 
@@ -122,15 +123,17 @@ func (s *Sweeper) age(c candidate, known map[key]time.Duration) age {
 	return isYoung
 }
 
-// isPods tells whether a CRI runtime has made the container.
-func (s *Sweeper) isPods(c candidate) bool {
-	if slices.Contains(s.Networks, c.network) || isPod(c.holder.Pod) {
+// inScope tells whether a CRI runtime has made the container, by what is recorded
+// of its pod or in libcni's cache, or its network is one that was named.
+func (s *Sweeper) inScope(c candidate) bool {
+	if slices.Contains(s.Networks, c.network) || identified(c.holder.Pod) {
 		return true
 	}
-	return slices.ContainsFunc(s.cached(c), func(e cnicache.Entry) bool { return isPod(e.Pod) })
+	return slices.ContainsFunc(s.cached(c), func(e cnicache.Entry) bool { return identified(e.Pod) })
 }
 
-func isPod(p record.Pod) bool { return p.UID != "" || p.InfraContainerID != "" }
+// identified tells whether a pod has an id that CRI runtimes alone give.
+func identified(p record.Pod) bool { return p.UID != "" || p.InfraContainerID != "" }
 
 // cached are the cached results of the holder; where its interface is not known
 // those of the container. What cannot be read is no witness.
