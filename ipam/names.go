@@ -19,9 +19,9 @@ const (
 	MaxContainerID = 30000
 )
 
-// aName is what a network and a container may be called by the CNI
-// specification, for the text of an error.
-const aName = "has characters other than letters, digits, '_', '.' and '-', or begins with one of these three"
+// notAName is how an error says that a name is not one that the CNI specification
+// allows for a network and a container.
+const notAName = "has characters other than letters, digits, '_', '.' and '-', or begins with one of these three"
 
 // network reads the name of the network, which also names a directory. It is
 // empty where no network can have it.
@@ -46,7 +46,7 @@ func checkNetwork(name string) error {
 	case name == "":
 		return Errorf(CodeConfig, "name is missing")
 	case utils.ValidateNetworkName(name) != nil:
-		return invalid(f, aName)
+		return invalid(f, notAName)
 	case len(name) > maxNetworkName:
 		return invalid(f, "has %d bytes, more than %d", len(name), maxNetworkName)
 	case isOwnFile(name):
@@ -74,7 +74,7 @@ func CheckAttachment(att record.Attachment) error {
 	case id == "":
 		return Errorf(CodeEnvironment, "CNI_CONTAINERID is missing")
 	case utils.ValidateContainerID(id) != nil:
-		return Errorf(CodeEnvironment, "CNI_CONTAINERID %s %s", quoted(id), aName)
+		return Errorf(CodeEnvironment, "CNI_CONTAINERID %s %s", quoted(id), notAName)
 	case len(id) > MaxContainerID:
 		return Errorf(CodeEnvironment, "CNI_CONTAINERID has %d characters, more than %d", len(id), MaxContainerID)
 	case ifname == "":

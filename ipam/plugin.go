@@ -23,7 +23,8 @@ type Plugin struct {
 	Warn func(string)
 }
 
-// Namespaces is what the verbs ask of the kernel; see package netns.
+// Namespaces is what the verbs, and the operator's commands, ask of the kernel; see
+// package netns.
 type Namespaces interface {
 	// Identify returns what to record of the namespace at path.
 	Identify(path string) record.NetNS

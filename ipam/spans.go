@@ -30,6 +30,7 @@ func (p pool) gives(addr netip.Addr) bool {
 	return i > 0 && !p.sorted[i-1].hi.Less(addr) && p.sorted[i-1].lo.BitLen() == addr.BitLen()
 }
 
+// pools returns what each of sets gives out.
 func pools(sets []record.RangeSet) []pool {
 	gws := gateways(sets)
 	all := make([]pool, len(sets))
@@ -100,8 +101,9 @@ func maxAddr(a, b netip.Addr) netip.Addr {
 	return a
 }
 
-// after turns list so that it begins behind the address last and ends with it.
-// An address outside the set's ranges leaves it as it is.
+// after rotates list, which is what set gives out, so that it begins behind the
+// address last and ends with it. An address outside the set's ranges leaves it as
+// it is.
 func after(list []span, set record.RangeSet, last netip.Addr) []span {
 	at := -1
 	for i, r := range set {
