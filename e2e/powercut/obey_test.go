@@ -185,7 +185,7 @@ func (r *run) phases(c cut, found moment, orphans bool) []engine.Phase {
 	case c.answered && !found.damaged && !r.forgets && next != "":
 		return []engine.Phase{next}
 	}
-	all := []engine.Phase{contract} // of a network that is not known
+	all := []engine.Phase{contract}    // of a network that is not known
 	if found.place == placeDirectory { // an empty one is like none
 		all = append(all, switched)
 	}
