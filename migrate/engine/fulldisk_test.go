@@ -139,21 +139,30 @@ func TestAWriteThatFailsLeavesNothingHalfDone(t *testing.T) {
 	})
 }
 
-// An ADD takes addresses back from dead pods, and cannot be committed: they are
-// dead still, for the next one.
+// An ADD takes addresses back from dead pods, all of them or the one that it asks
+// for, and cannot be committed: they are dead still, for the next one.
 func TestTheDeadAreKnownAfterAnADDThatCouldNotBeCommitted(t *testing.T) {
-	casesOnPairs(t, mirrored, func(t *testing.T, n *node, phase engine.Phase) {
-		n.target, n.subnet = phase, "10.0.0.0/29"
+	type story struct {
+		phase engine.Phase
+		asked []string
+	}
+	casesOnPairs(t, map[string]story{
+		"full, in expand":      {engine.Expand, nil},
+		"full, in switch":      {engine.Switch, nil},
+		"requested, in expand": {engine.Expand, []string{"10.0.0.3"}},
+		"requested, in switch": {engine.Switch, []string{"10.0.0.3"}},
+	}, func(t *testing.T, n *node, c story) {
+		n.target, n.subnet = c.phase, "10.0.0.0/29"
 		for i := range 5 {
 			id := fmt.Sprintf("p%d", i)
 			n.mustAdd(id)
 			delete(n.spaces, "/ns/"+id) // and its DEL is lost
 		}
 		n.failCommit = errFull
-		if _, err := n.add("new"); !errors.Is(err, errFull) {
+		if _, err := n.add("new", c.asked...); !errors.Is(err, errFull) {
 			t.Fatalf("ADD: %v", err)
 		}
 		n.failCommit = nil
-		n.mustAdd("new")
+		n.mustAdd("new", c.asked...)
 	})
 }

@@ -3,7 +3,6 @@ package engine
 import (
 	"errors"
 	"net/netip"
-	"slices"
 
 	"github.com/bolt-local/bolt-local/ipam"
 	"github.com/bolt-local/bolt-local/migrate/form"
@@ -62,9 +61,7 @@ func (w *Work) Answer(err error, full bool) error {
 	case !w.ran || w.u.old == nil || w.u.p.Phase == Contract:
 		return err
 	case w.u.call.brings():
-		// Whom an ADD frees is certainly gone, and stays so.
-		taken := slices.DeleteFunc(slices.Clone(w.u.mirrored[w.u.settled:]), func(c form.Change) bool { return c.Want == nil })
-		return errors.Join(err, w.u.takeBack(taken))
+		return errors.Join(err, w.u.takeBack(w.u.mirrored[w.u.settled:]))
 	case full && !w.u.call.byHand() && w.verb == nil && !w.u.untraced:
 		w.u.warnf("%v; %s has it, and the next call that finds room takes it over", err, w.u.old.Path())
 		return nil
@@ -88,10 +85,17 @@ func (e *Engine) UpdateOld(call Call, fn func(ipam.Tx) error) error {
 	return w.Answer(w.Run(newUnstored(), fn), false)
 }
 
-// takeBack undoes in the old form what fn has changed there.
+// takeBack undoes in the old form what fn has changed there. Whom an ADD has freed
+// is certainly gone, and stays so: an entry that is made anew would be another's.
 func (u *update) takeBack(mirrored []form.Change) error {
 	var changes []form.Change
 	for _, c := range mirrored {
+		if u.call.brings() && c.Want == nil {
+			continue
+		}
+		if u.call.brings() && c.Had != nil && c.Had.Holder.ContainerID != c.Want.ContainerID {
+			c.Had = nil
+		}
 		back := form.Change{Addr: c.Addr}
 		if c.Want != nil {
 			back.Had = &form.Entry{Addr: c.Addr, Holder: *c.Want}
