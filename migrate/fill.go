@@ -101,9 +101,14 @@ func (s State) Backfill(b Backfill) (BackfillReport, error) {
 	}
 	errs = append(errs, s.fillAll(b, networks, claims, &report)...)
 	errs = append(errs, s.dropWrong(b, networks, &report)...)
-	if len(errs) == 0 && b.Network == "" {
-		errs = append(errs, s.settleLosses(b, cmp.Or(incomplete(b, claims), contradicted(report.Filled)), &report))
+	left := cmp.Or(incomplete(b, claims), contradicted(report.Filled))
+	switch {
+	case b.Network != "":
+		left = "network " + b.Network + " alone was filled"
+	case len(errs) > 0:
+		left = "not all of it could be recorded"
 	}
+	errs = append(errs, s.settleLosses(b, left, &report))
 	return report, s.cniError(errors.Join(errs...))
 }
 

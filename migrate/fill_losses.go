@@ -86,9 +86,9 @@ func (s State) settleLosses(b Backfill, incomplete string, report *BackfillRepor
 		report.Lost = fmt.Sprintf("%s (%s)", incomplete, why)
 		return nil
 	}
-	report.Accepted = true
-	if b.DryRun {
-		return nil
+	if !b.DryRun {
+		err = s.Store.Update(store.Op{Verb: "backfill"}, (*store.Tx).AcceptLoss)
 	}
-	return s.Store.Update(store.Op{Verb: "backfill"}, (*store.Tx).AcceptLoss)
+	report.Accepted = err == nil
+	return err
 }

@@ -4,7 +4,11 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"testing"
+	"time"
+
+	"github.com/gofrs/flock"
 
 	"github.com/bolt-local/bolt-local/ipam"
 	"github.com/bolt-local/bolt-local/migrate/backfill"
@@ -141,4 +145,61 @@ func TestAfterARepairThatHadEverythingNothingIsRefused(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	n.mustAdd("podnet", "", "b")
+}
+
+func TestWhatCouldNotBeAcceptedIsNotSaidToBe(t *testing.T) {
+	n := newAiling(t)
+	a := n.mustAdd("podnet", "", "a")
+	n.lostAll()
+	state := n.state(nil)
+	state.Store = store.New(n.dir, store.Options{Writer: "1", Warn: state.Warn, BootID: func() string { return n.boot }, LockTimeout: 50 * time.Millisecond})
+	another := flock.New(n.file(store.LockFile))
+	r, err := state.Backfill(Backfill{
+		Configs:  []*ipam.Config{n.config("podnet", "10.6.0.0/24", "")},
+		Running:  []backfill.Sandbox{n.runs("a", a.String())},
+		Complete: true,
+		Doubt: func(string, bool) string { // another process takes the lock now
+			if err := another.Lock(); err != nil {
+				t.Fatal(err)
+			}
+			return ""
+		},
+	})
+	if err := another.Unlock(); err != nil {
+		t.Fatal(err)
+	}
+	if err == nil || r.Accepted {
+		t.Errorf("accepted %v, error %v", r.Accepted, err)
+	}
+	n.refused("ADD", second(n.add("podnet", "", "b")))
+}
+
+// A person who fills one network, or reads one error, waits for ADD all the same.
+func TestThatADDStaysRefusedIsSaidWhateverElseHasHappened(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*ailing, *Backfill)
+		want   string
+	}{
+		"one network was filled": {func(_ *ailing, b *Backfill) { b.Network = "podnet" }, "network podnet alone was filled"},
+		"a sandbox is left out": {func(n *ailing, b *Backfill) {
+			b.Running = append(b.Running, n.runs("a\x00b", "10.6.0.9"))
+		}, "not all of it could be recorded"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := newAiling(t)
+			a := n.mustAdd("podnet", "", "a")
+			n.lostAll()
+			b := Backfill{
+				Configs:  []*ipam.Config{n.config("podnet", "10.6.0.0/24", "")},
+				Running:  []backfill.Sandbox{n.runs("a", a.String())},
+				Complete: true,
+			}
+			c.change(n, &b)
+			r, err := n.state(nil).Backfill(b)
+			if r.Repaired == nil || r.Accepted || !strings.HasPrefix(r.Lost, c.want) {
+				t.Errorf("accepted %v, lost %q, want %q; error %v", r.Accepted, r.Lost, c.want, err)
+			}
+			n.refused("ADD", second(n.add("podnet", "", "b")))
+		})
+	}
 }
