@@ -29,10 +29,11 @@ type Backfill struct {
 	// Complete: the runtime has told of all that run, and each network that is
 	// configured could be read.
 	Complete bool
-	// Doubt is asked before a loss is accepted, once nothing else is against it: it
-	// is told why there is one, and whether this call has found the damage, and says
-	// why not yet, "" where it may be. nil for none.
-	Doubt func(loss string, found bool) string
+	// Doubt is asked before a loss is accepted, once nothing else is against it, and
+	// says why not yet, "" where it may be. loss tells this one from all others,
+	// also from one of another checkpoint with the same reason; it is "" where
+	// nothing is lost. nil for none.
+	Doubt func(loss string) string
 	// BootTime is CLOCK_BOOTTIME: what is added begins its grace period.
 	BootTime time.Duration
 	// DryRun changes nothing.

@@ -1,6 +1,7 @@
 package migrate
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -50,29 +51,49 @@ func contradicted(filled []Filled) string {
 	return ""
 }
 
+// losses are those of a checkpoint.
+type losses struct {
+	id       string   // tells them from all others, "" where there is none
+	why      string   // of one of them
+	networks []string // that are stored, and incomplete
+}
+
+// lossesIn finds them. Each rebuild gives the checkpoint a new id.
+func lossesIn(tx *store.Tx) losses {
+	var all losses
+	add := func(network string, l store.Loss) {
+		all.id = cmp.Or(all.id, tx.Format().ID) + "\n" + network + " " + l.Reason
+		all.why = l.Reason
+	}
+	if l, lost := tx.Lost(); lost {
+		add("", l)
+	}
+	for _, name := range tx.Networks() {
+		if l, lost := tx.Network(name).Lost(); lost {
+			add(name, l)
+			all.networks = append(all.networks, name)
+		}
+	}
+	return all
+}
+
 // settleLosses lets ADD go on where allocations were missing, once all that run
 // are stored. What a network without a configuration has given out, such as that
 // of a delegate of multus, the runtime does not tell.
 func (s State) settleLosses(b Backfill, incomplete string, report *BackfillReport) error {
-	why := ""
-	configs := byNetwork(b.Configs)
+	var found losses
 	err := s.Store.Read(func(tx *store.Tx) error {
-		if l, lost := tx.Lost(); lost {
-			why = l.Reason
-		}
-		for _, name := range tx.Networks() {
-			l, lost := tx.Network(name).Lost()
-			if lost {
-				why = l.Reason
-			}
-			if lost && configs[name] == nil && incomplete == "" {
-				incomplete = "network " + name + " is not configured in --conf-dir"
-			}
-		}
+		found = lossesIn(tx)
 		return nil
 	})
+	configs := byNetwork(b.Configs)
+	for _, name := range found.networks {
+		if configs[name] == nil && incomplete == "" {
+			incomplete = "network " + name + " is not configured in --conf-dir"
+		}
+	}
 	if incomplete == "" && (err == nil || b.unreadable) && b.Doubt != nil {
-		incomplete = b.Doubt(why, report.Repaired != nil)
+		incomplete = b.Doubt(found.id)
 	}
 	switch {
 	case b.DryRun && b.unreadable:
@@ -80,15 +101,25 @@ func (s State) settleLosses(b Backfill, incomplete string, report *BackfillRepor
 		return nil
 	case err != nil:
 		return err
-	case why == "" && (report.Repaired == nil || incomplete != ""): // the repair had everything
+	case found.id == "" && (report.Repaired == nil || incomplete != ""): // the repair had everything
 		return nil
 	case incomplete != "":
-		report.Lost = fmt.Sprintf("%s (%s)", incomplete, why)
+		report.Lost = fmt.Sprintf("%s (%s)", incomplete, found.why)
 		return nil
 	}
 	if !b.DryRun {
-		err = s.Store.Update(store.Op{Verb: "backfill"}, (*store.Tx).AcceptLoss)
+		err = s.accept(found)
 	}
 	report.Accepted = err == nil
 	return err
+}
+
+// accept declares that nothing is missing, if nothing else was lost since.
+func (s State) accept(seen losses) error {
+	return s.Store.Update(store.Op{Verb: "backfill"}, func(tx *store.Tx) error {
+		if lossesIn(tx).id != seen.id {
+			return fmt.Errorf("%w: ADD stays refused, as %s was damaged once more meanwhile: try again", store.ErrLost, s.Store.Path())
+		}
+		return tx.AcceptLoss()
+	})
 }

@@ -1,7 +1,7 @@
 package migrate
 
 import (
-	"fmt"
+	"errors"
 	"os"
 	"slices"
 	"strings"
@@ -77,11 +77,11 @@ func TestALossIsAcceptedOnlyIfEveryRunningPodIsPlaced(t *testing.T) {
 		},
 		"not everything could be read": func(_ *ailing, b *Backfill) { b.Complete = false },
 		"the caller is in doubt": func(_ *ailing, b *Backfill) {
-			b.Doubt = func(loss string, found bool) string { return fmt.Sprint("not yet: ", loss, found) }
+			b.Doubt = func(string) string { return "not yet" }
 		},
 		"the caller is in doubt, of a dry run": func(_ *ailing, b *Backfill) {
 			b.DryRun = true
-			b.Doubt = func(string, bool) string { return "not yet" }
+			b.Doubt = func(string) string { return "not yet" }
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -158,7 +158,7 @@ func TestWhatCouldNotBeAcceptedIsNotSaidToBe(t *testing.T) {
 		Configs:  []*ipam.Config{n.config("podnet", "10.6.0.0/24", "")},
 		Running:  []backfill.Sandbox{n.runs("a", a.String())},
 		Complete: true,
-		Doubt: func(string, bool) string { // another process takes the lock now
+		Doubt: func(string) string { // another process takes the lock now
 			if err := another.Lock(); err != nil {
 				t.Fatal(err)
 			}
@@ -202,4 +202,49 @@ func TestThatADDStaysRefusedIsSaidWhateverElseHasHappened(t *testing.T) {
 			n.refused("ADD", second(n.add("podnet", "", "b")))
 		})
 	}
+}
+
+// The reason is the same each time.
+func TestEachLossIsAnother(t *testing.T) {
+	n := newAiling(t)
+	a := n.mustAdd("podnet", "", "a")
+	var asked []string
+	b := Backfill{
+		Configs:  []*ipam.Config{n.config("podnet", "10.6.0.0/24", "")},
+		Running:  []backfill.Sandbox{n.runs("a", a.String())},
+		Complete: true,
+		Doubt: func(loss string) string {
+			asked = append(asked, loss)
+			return "not yet"
+		},
+	}
+	n.lostAll()
+	n.fills(b)
+	n.fills(b)
+	n.lostAll()
+	n.repaired(store.Repair{}) // another process has found it
+	n.fills(b)
+	if len(asked) != 3 || asked[0] == "" || asked[0] != asked[1] || asked[1] == asked[2] {
+		t.Errorf("asked about %q", asked)
+	}
+}
+
+func TestALossThatIsNewerThanTheLookIsNotAccepted(t *testing.T) {
+	n := newAiling(t)
+	a := n.mustAdd("podnet", "", "a")
+	n.lostAll()
+	r, err := n.state(nil).Backfill(Backfill{
+		Configs:  []*ipam.Config{n.config("podnet", "10.6.0.0/24", "")},
+		Running:  []backfill.Sandbox{n.runs("a", a.String())},
+		Complete: true,
+		Doubt: func(string) string {
+			n.lostAll()
+			n.repaired(store.Repair{})
+			return ""
+		},
+	})
+	if !errors.Is(err, store.ErrLost) || r.Accepted {
+		t.Errorf("accepted %v, error %v", r.Accepted, err)
+	}
+	n.refused("ADD", second(n.add("podnet", "", "b")))
 }

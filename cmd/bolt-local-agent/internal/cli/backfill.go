@@ -58,7 +58,7 @@ line says why not.`,
 	cacheDirFlag(cmd, &f.cacheDirs)
 	return a.command(cmd, func(ctx context.Context) error {
 		conflicts := 0
-		atOnce := func(string, bool) string { return "" }
+		atOnce := func(string) string { return "" }
 		err := a.backfill(ctx, f, atOnce, func(c counts) bool {
 			conflicts = c[backfill.Conflict]
 			return true
@@ -83,7 +83,7 @@ func cacheDirFlag(cmd *cobra.Command, dirs *[]string) {
 // backfill is one round. It fails where one sandbox or network did, after all
 // others are done. later is why a loss that could be accepted is not yet, ""
 // where it is. sumsUp tells whether the last line, with the counts, is printed.
-func (a *app) backfill(ctx context.Context, f fillFlags, later func(loss string, found bool) string, sumsUp func(counts) bool) error {
+func (a *app) backfill(ctx context.Context, f fillFlags, later func(loss string) string, sumsUp func(counts) bool) error {
 	client, err := a.runtime()
 	if err != nil {
 		return unchanged(err)
@@ -104,11 +104,11 @@ func (a *app) backfill(ctx context.Context, f fillFlags, later func(loss string,
 		Running:   listing.Running,
 		NotReady:  listing.NotReady,
 		Complete:  all && len(listing.Failed) == 0,
-		Doubt: func(loss string, found bool) string {
+		Doubt: func(loss string) string {
 			if why := doubt(listing, client.Endpoint()); why != "" {
 				return why
 			}
-			return later(loss, found)
+			return later(loss)
 		},
 		BootTime: bootTime(),
 		DryRun:   f.dryRun,

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/bolt-local/bolt-local/cmd/bolt-local-agent/internal/cri"
 	"github.com/bolt-local/bolt-local/cmd/internal/wording"
@@ -27,20 +28,32 @@ func doubt(l cri.Listing, endpoint string) string {
 	return ""
 }
 
-// patience accepts a loss in the second round in a row that could: a pod whose
-// ADD was answered just before the damage may be in no list of the first one.
+// patience accepts a loss that each round could accept for a time, and two of
+// them at least: a pod whose ADD was answered just before the damage is in no
+// list yet while its runtime starts it.
 type patience struct {
-	last, now string // the loss that could be accepted, "" for none
+	least    time.Duration
+	bootTime func() time.Duration
+
+	last, now string        // the loss that could be accepted, "" for none
+	since     time.Duration // when last could be for the first time
 }
 
-// doubt is why the loss is not accepted in this round, "" where it is. found is
-// for one that the round before cannot have seen.
-func (p *patience) doubt(loss string, found bool) string {
-	if p.now = loss; loss == "" || p.last == loss && !found {
+// doubt is why the loss is not accepted in this round, "" where it is.
+func (p *patience) doubt(loss string) string {
+	if loss != p.last {
+		p.last, p.since = "", p.bootTime()
+	}
+	p.now = loss
+	if loss == "" || p.last == loss && p.bootTime()-p.since >= p.least {
 		return ""
 	}
-	return "the runtime is asked once more in the next round, as a pod that was just started may be in no list yet"
+	return fmt.Sprintf("the runtime is asked again in the next rounds, for %s in all, as a pod that was just started may be in no list yet", p.least)
 }
 
 // roundEnded begins the next round.
 func (p *patience) roundEnded() { p.last, p.now = p.now, "" }
+
+// forget is for when another runtime answers: what one has said before does not
+// count.
+func (p *patience) forget() { p.last = "" }

@@ -3,6 +3,7 @@ package cli
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/bolt-local/bolt-local/cmd/bolt-local-agent/internal/cri"
 	"github.com/bolt-local/bolt-local/internal/cmdline"
@@ -38,35 +39,51 @@ func TestWhatAPersonMayDoNamesAnotherDataDirectory(t *testing.T) {
 	}
 }
 
-// Each round is what was lost, "" where no loss could be accepted.
-func TestALossIsAcceptedInTheSecondRoundInARowThatCould(t *testing.T) {
+// Each round is what was lost, "" where nothing was, and lasts a minute.
+func TestALossIsAcceptedOnceEachRoundForATimeCould(t *testing.T) {
 	for name, c := range map[string]struct {
-		rounds [][]string // by round, by backfill; "!" for damage that it has found
+		least  time.Duration
+		rounds [][]string // by round, by backfill
 		want   bool       // of the last one
 	}{
-		"the first":                            {[][]string{{"a"}}, false},
-		"the second":                           {[][]string{{"a"}, {"a"}}, true},
-		"the first, twice in it":               {[][]string{{"a", "a"}}, false},
-		"a round between that could not":       {[][]string{{"a"}, {}, {"a"}}, false},
-		"another loss since":                   {[][]string{{"a"}, {"b"}}, false},
-		"damage once more, with the same loss": {[][]string{{"a!"}, {"a!"}}, false},
-		"the second after the damage":          {[][]string{{"a!"}, {"a"}}, true},
-		"nothing was lost":                     {[][]string{{""}}, true},
-		"nothing is lost any more, and a loss": {[][]string{{"a"}, {""}, {"a"}}, false},
+		"the first":                             {0, [][]string{{"a"}}, false},
+		"the second":                            {0, [][]string{{"a"}, {"a"}}, true},
+		"the second, before the time is over":   {2 * time.Minute, [][]string{{"a"}, {"a"}}, false},
+		"the third, after it":                   {2 * time.Minute, [][]string{{"a"}, {"a"}, {"a"}}, true},
+		"the first, twice in it":                {0, [][]string{{"a", "a"}}, false},
+		"a round between that could not":        {0, [][]string{{"a"}, {}, {"a"}}, false},
+		"the time begins anew then":             {2 * time.Minute, [][]string{{"a"}, {"a"}, {}, {"a"}, {"a"}}, false},
+		"another loss since":                    {0, [][]string{{"a"}, {"b"}}, false},
+		"another loss since, and twice in it":   {0, [][]string{{"a"}, {"b", "b"}}, false},
+		"another loss since, and a round later": {0, [][]string{{"a"}, {"b"}, {"b"}}, true},
+		"the time begins anew with another":     {2 * time.Minute, [][]string{{"a"}, {"b"}, {"b"}}, false},
+		"nothing was lost":                      {2 * time.Minute, [][]string{{""}}, true},
+		"nothing is lost any more, and a loss":  {0, [][]string{{"a"}, {""}, {"a"}}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var p patience
+			clock := time.Hour
+			p := patience{least: c.least, bootTime: func() time.Duration { return clock }}
 			accepted := false
 			for _, round := range c.rounds {
 				for _, loss := range round {
-					why, found := strings.CutSuffix(loss, "!")
-					accepted = p.doubt(why, found) == ""
+					accepted = p.doubt(loss) == ""
 				}
 				p.roundEnded()
+				clock += time.Minute
 			}
 			if accepted != c.want {
 				t.Errorf("accepted: %v", accepted)
 			}
 		})
+	}
+}
+
+func TestWhatOneRuntimeHasSaidDoesNotCountForAnother(t *testing.T) {
+	p := patience{bootTime: func() time.Duration { return 0 }}
+	p.doubt("a")
+	p.roundEnded()
+	p.forget()
+	if p.doubt("a") == "" {
+		t.Error("the loss is accepted in the first round of a runtime")
 	}
 }

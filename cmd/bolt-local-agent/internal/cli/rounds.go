@@ -22,7 +22,7 @@ const (
 func (a *app) rounds(ctx context.Context, interval time.Duration, fill fillFlags, gc gcFlags, health *health, counters *metrics.Collector) {
 	var (
 		sweeper  = a.sweeper(gc)
-		patience patience
+		patience = patience{least: gc.grace, bootTime: bootTime}
 		endpoint string // that has answered last
 		retry    = firstRetry
 	)
@@ -34,7 +34,7 @@ func (a *app) rounds(ctx context.Context, interval time.Duration, fill fillFlags
 			}
 			if answered != endpoint {
 				a.say("The container runtime at " + answered + " answers.")
-				patience.last = "" // what another one has said does not count
+				patience.forget()
 			}
 			endpoint = answered
 			r.backfill(ctx, fill)
