@@ -95,7 +95,7 @@ func (s State) Backfill(b Backfill) (BackfillReport, error) {
 		}
 	}
 	networks = slices.DeleteFunc(networks, func(n backfill.Network) bool { return unseen[n.Name] != nil })
-	claims := backfill.Claims(networks, b.Running, b.NotReady, s.Namespaces.Identify)
+	claims := backfill.Claims(networks, b.Running, b.NotReady)
 	report.Elsewhere = elsewhere(b.Running, claims)
 	for i := range claims {
 		claims[i].Holder.BootTime = b.BootTime

@@ -10,8 +10,11 @@ import (
 
 // Sandbox is one that runs, as its runtime tells.
 type Sandbox struct {
-	ID    string
-	NetNS string // path, "" where the runtime does not say
+	ID string
+	// NetNS was identified before the runtime was asked whether the sandbox still
+	// runs. The path is "" where the runtime does not say, and the inode 0 where it
+	// leads to nothing in this mount namespace.
+	NetNS record.NetNS
 	Pod   record.Pod
 	// CreatedAt is the wall clock, for people.
 	CreatedAt  time.Time
@@ -65,8 +68,8 @@ type Claim struct {
 // caches alone know, use in the networks' ranges, ordered by network and address.
 // notReady are the ids of sandboxes that do not run any more: nothing is claimed
 // for them.
-func Claims(networks []Network, running []Sandbox, notReady []string, identify func(path string) record.NetNS) []Claim {
-	c := claimer{networks: networks, running: map[string]Sandbox{}, stopped: map[string]bool{}, seen: map[key]bool{}, identify: identify}
+func Claims(networks []Network, running []Sandbox, notReady []string) []Claim {
+	c := claimer{networks: networks, running: map[string]Sandbox{}, stopped: map[string]bool{}, seen: map[key]bool{}}
 	for _, s := range running {
 		c.running[s.ID] = s
 	}
@@ -101,7 +104,6 @@ type claimer struct {
 	networks []Network
 	running  map[string]Sandbox
 	stopped  map[string]bool
-	identify func(path string) record.NetNS
 
 	claims []Claim
 	seen   map[key]bool // what was claimed by a cache, which knows the network
@@ -121,7 +123,7 @@ func (c *claimer) cached(n Network) {
 			h := e.Holder
 			h.Origin = record.OriginCNICache
 			if runs {
-				h = c.complete(h, s)
+				h = complete(h, s)
 			}
 			c.seen[key{e.Holder.ContainerID, addr}] = true
 			c.claims = append(c.claims, Claim{n.Name, addr, h})
@@ -141,9 +143,9 @@ func (s Sandbox) contradicts(ifName string, addr netip.Addr) bool {
 }
 
 // complete adds what a sandbox tells to what a cache does.
-func (c *claimer) complete(h record.Holder, s Sandbox) record.Holder {
-	if h.NetNS.Inode == 0 && s.NetNS != "" {
-		h.NetNS = c.identify(s.NetNS)
+func complete(h record.Holder, s Sandbox) record.Holder {
+	if h.NetNS.Inode == 0 && s.NetNS.Path != "" {
+		h.NetNS = s.NetNS
 	}
 	if h.Pod == (record.Pod{}) {
 		h.Pod = s.Pod
@@ -166,7 +168,7 @@ func (c *claimer) sandbox(s Sandbox) {
 				may = certain
 			}
 			for _, n := range may {
-				h := c.complete(record.Holder{
+				h := complete(record.Holder{
 					Attachment: record.Attachment{ContainerID: s.ID, IfName: i.Name},
 					Origin:     record.OriginCRI,
 				}, s)

@@ -36,7 +36,7 @@ func nets(change ...func(podnet, othernet *Network)) []Network {
 }
 
 func box(interfaces ...Interface) Sandbox {
-	return Sandbox{ID: "box", NetNS: there.Path, Pod: web, CreatedAt: created, Interfaces: interfaces}
+	return Sandbox{ID: "box", NetNS: there, Pod: web, CreatedAt: created, Interfaces: interfaces}
 }
 
 func on(name string, addrs ...string) Interface {
@@ -56,13 +56,6 @@ func cached(id, ifname string, alive bool, addrs ...string) Cached {
 		c.Addrs = append(c.Addrs, ip(a))
 	}
 	return c
-}
-
-func identify(path string) record.NetNS {
-	if path == there.Path {
-		return there
-	}
-	return record.NetNS{Path: path}
 }
 
 func holds(addr, id, network string) func(*Network) {
@@ -165,7 +158,7 @@ func TestWhoUsesWhichAddress(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []said
-			for _, c := range Claims(c.networks, c.running, c.notReady, identify) {
+			for _, c := range Claims(c.networks, c.running, c.notReady) {
 				got = append(got, said{c.Network, c.Addr.String(), c.Holder.ContainerID, c.Holder.IfName, c.Holder.Origin, c.Holder.Guessed()})
 			}
 			if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(said{})); diff != "" {
@@ -177,7 +170,7 @@ func TestWhoUsesWhichAddress(t *testing.T) {
 
 func TestAClaimTellsAllThatItsWitnessesKnow(t *testing.T) {
 	networks := nets(func(p, _ *Network) { p.Cached = []Cached{cached("box", "eth0", false, "10.0.0.5")} })
-	got := Claims(networks, []Sandbox{box(on("", "fd00::5"))}, nil, identify)
+	got := Claims(networks, []Sandbox{box(on("", "fd00::5"))}, nil)
 	want := []Claim{
 		{"podnet", ip("10.0.0.5"), record.Holder{
 			Attachment: record.Attachment{ContainerID: "box", IfName: "eth0"},
@@ -199,7 +192,7 @@ func TestAGuessIsWrongOnceAnotherNetworkHasTheAddress(t *testing.T) {
 		p.Cached = []Cached{cached("box", "eth0", false, "10.0.0.5")}
 		holds("10.0.0.5", "box", "guess")(o)
 	})
-	claims := Claims(networks, []Sandbox{box(on("eth0", "10.0.0.5"))}, nil, identify)
+	claims := Claims(networks, []Sandbox{box(on("eth0", "10.0.0.5"))}, nil)
 	want := []Guess{{"othernet", ip("10.0.0.5"), "box"}}
 	if diff := cmp.Diff(want, Wrong(networks, claims), cmpopts.EquateComparable(netip.Addr{})); diff != "" {
 		t.Errorf("guesses differ (-want +got):\n%s", diff)

@@ -12,6 +12,7 @@ import (
 	"github.com/bolt-local/bolt-local/cmd/internal/wording"
 	"github.com/bolt-local/bolt-local/internal/cmdline"
 	"github.com/bolt-local/bolt-local/ipam"
+	"github.com/bolt-local/bolt-local/ipam/netns"
 	"github.com/bolt-local/bolt-local/migrate"
 	"github.com/bolt-local/bolt-local/migrate/backfill"
 )
@@ -89,7 +90,7 @@ func (a *app) backfill(ctx context.Context, f fillFlags, later func(loss string)
 		return unchanged(err)
 	}
 	defer client.Close()
-	listing, err := client.Sandboxes(ctx)
+	listing, err := client.Sandboxes(ctx, (&netns.System{}).Identify)
 	if err != nil {
 		return unchanged(err)
 	}

@@ -29,10 +29,16 @@ type Listing struct {
 	Failed []error
 }
 
+// Identify returns what is known of the network namespace at a path, as
+// [netns.System.Identify] does. It is called for several sandboxes at once.
+type Identify func(path string) record.NetNS
+
 // Sandboxes asks for every sandbox. One that fails is in Failed; the error is
 // for a runtime that does not list them. What it tells is as new as its last
-// list: a pod that was deleted while others were asked for is not in it.
-func (c *Client) Sandboxes(ctx context.Context) (Listing, error) {
+// list: a pod that was deleted while others were asked for is not in it. The
+// namespaces of the others were identified before, so that those of pods that end
+// later are known to be gone.
+func (c *Client) Sandboxes(ctx context.Context, identify Identify) (Listing, error) {
 	ready, err := c.List(ctx)
 	if err != nil {
 		return Listing{}, err
@@ -46,7 +52,7 @@ func (c *Client) Sandboxes(ctx context.Context) (Listing, error) {
 			l.NotReady = append(l.NotReady, id)
 		}
 	}
-	answers, err := c.statuses(ctx, ids)
+	answers, err := c.statuses(ctx, ids, identify)
 	if err != nil {
 		return Listing{}, err
 	}

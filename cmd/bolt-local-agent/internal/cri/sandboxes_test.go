@@ -82,6 +82,14 @@ func running(id, addr string, more ...string) *runtimeapi.PodSandboxStatusRespon
 	return &runtimeapi.PodSandboxStatusResponse{Status: s}
 }
 
+// identify knows every namespace.
+func identify(path string) record.NetNS {
+	if path == "" {
+		return record.NetNS{}
+	}
+	return record.NetNS{Path: path, Inode: 7, MountNS: 1}
+}
+
 func TestEachKindOfSandboxIsToldApart(t *testing.T) {
 	c, _ := serve(t, runtime{
 		list: func() ([]*runtimeapi.PodSandbox, error) {
@@ -105,12 +113,12 @@ func TestEachKindOfSandboxIsToldApart(t *testing.T) {
 			return r, nil
 		},
 	})
-	got, err := c.Sandboxes(t.Context())
+	got, err := c.Sandboxes(t.Context(), identify)
 	if err != nil {
 		t.Fatal(err)
 	}
 	sandbox := func(id, ns string, interfaces ...backfill.Interface) backfill.Sandbox {
-		return backfill.Sandbox{ID: id, NetNS: ns, CreatedAt: time.Unix(0, 5), Interfaces: interfaces,
+		return backfill.Sandbox{ID: id, NetNS: identify(ns), CreatedAt: time.Unix(0, 5), Interfaces: interfaces,
 			Pod: record.Pod{Namespace: "default", Name: "pod-" + id, UID: "uid-" + id, InfraContainerID: id}}
 	}
 	want := Listing{
@@ -142,12 +150,37 @@ func TestASandboxThatIsStartedMeanwhileIsTold(t *testing.T) {
 			return running(id, "10.0.0.5"), nil
 		},
 	})
-	got, err := c.Sandboxes(t.Context())
+	got, err := c.Sandboxes(t.Context(), identify)
 	if err != nil || len(got.Running) != 1 || got.Listed != 2 {
 		t.Errorf("%d of %d run, %v", len(got.Running), got.Listed, err)
 	}
 	if diff := cmp.Diff([]string{"new"}, got.Started); diff != "" {
 		t.Errorf("started differ (-want +got):\n%s", diff)
+	}
+}
+
+// Else a DEL after the last list would leave nothing to tell the pod's end by.
+func TestANamespaceIsIdentifiedBeforeTheLastList(t *testing.T) {
+	lists, identified := 0, 0
+	c, _ := serve(t, runtime{
+		list: func() ([]*runtimeapi.PodSandbox, error) {
+			if lists++; lists == 2 && identified != 1 {
+				t.Errorf("%d namespaces were identified before the last list", identified)
+			}
+			return listing("a")()
+		},
+		status: func(context.Context, string) (*runtimeapi.PodSandboxStatusResponse, error) {
+			r := running("a", "10.0.0.5")
+			r.Info = map[string]string{infoKey: `{"cniResult":{"Interfaces":{"eth0":{"IPConfigs":[{"IP":"10.0.0.5"}],"Sandbox":"/n"}}}}`}
+			return r, nil
+		},
+	})
+	got, err := c.Sandboxes(t.Context(), func(path string) record.NetNS {
+		identified++
+		return identify(path)
+	})
+	if err != nil || lists != 2 || len(got.Running) != 1 || got.Running[0].NetNS != identify("/n") {
+		t.Errorf("of %d lists: %+v, %v", lists, got.Running, err)
 	}
 }
 
@@ -177,7 +210,7 @@ func TestARuntimeThatDoesNotAnswerIsGivenUp(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			client, _ := serve(t, c.runtime)
-			_, err := client.Sandboxes(t.Context())
+			_, err := client.Sandboxes(t.Context(), identify)
 			if !errors.Is(err, ErrRuntime) || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("error %v, want one with %q", err, c.want)
 			}
@@ -197,7 +230,7 @@ func TestARuntimeThatDiesMidwayIsGivenUp(t *testing.T) {
 			return running(id, "10.0.0.5"), nil
 		},
 	})
-	if l, err := c.Sandboxes(t.Context()); !errors.Is(err, ErrRuntime) {
+	if l, err := c.Sandboxes(t.Context(), identify); !errors.Is(err, ErrRuntime) {
 		t.Errorf("%d run, %v", len(l.Running), err)
 	}
 }
@@ -213,7 +246,7 @@ func TestOneSandboxThatHangsDoesNotHoldUpTheRest(t *testing.T) {
 			return running(id, "10.0.0.5"), nil
 		},
 	})
-	got, err := c.Sandboxes(t.Context())
+	got, err := c.Sandboxes(t.Context(), identify)
 	if err != nil || len(got.Running) != 2 || len(got.Failed) != 1 {
 		t.Errorf("%d run, %d failed, %v", len(got.Running), len(got.Failed), err)
 	}
@@ -244,7 +277,7 @@ func TestSandboxesThatHangHoldUpNoOther(t *testing.T) {
 					return running(id, "10.0.0.5"), nil
 				},
 			})
-			got, err := client.Sandboxes(t.Context())
+			got, err := client.Sandboxes(t.Context(), identify)
 			if err != nil || len(got.Running) != c.running || len(got.Failed) > c.failed {
 				t.Fatalf("%d run, %d failed, %v", len(got.Running), len(got.Failed), err)
 			}
@@ -268,7 +301,7 @@ func TestASandboxWhoseShimIsGoneHoldsUpNoOther(t *testing.T) {
 					return nil, status.Error(code, "the shim is gone")
 				},
 			})
-			got, err := c.Sandboxes(t.Context())
+			got, err := c.Sandboxes(t.Context(), identify)
 			if err != nil || len(got.Running) != 2 || len(got.Failed) != 3 {
 				t.Errorf("%d run, failed: %v, %v", len(got.Running), got.Failed, err)
 			}

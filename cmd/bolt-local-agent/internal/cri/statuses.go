@@ -42,7 +42,7 @@ type asker struct {
 
 // statuses asks for each id. The error is for a runtime that has died, or hangs:
 // one that still lists its sandboxes fails in some of them alone.
-func (c *Client) statuses(ctx context.Context, ids []string) ([]answer, error) {
+func (c *Client) statuses(ctx context.Context, ids []string, identify Identify) ([]answer, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	a := &asker{client: c, giveUp: cancel, enough: make(chan struct{})}
@@ -52,7 +52,7 @@ func (c *Client) statuses(ctx context.Context, ids []string) ([]answer, error) {
 	for range min(atOnce, len(ids)) {
 		group.Go(func() {
 			for i := range next {
-				answers[i] = c.status(ctx, ids[i])
+				answers[i] = c.status(ctx, ids[i], identify)
 				answers[i].asked = true
 				a.judge(ctx, answers[i])
 			}
@@ -106,7 +106,7 @@ func hasCode(err error, want codes.Code) bool {
 	return errors.As(err, &c) && c.Code == want
 }
 
-func (c *Client) status(ctx context.Context, id string) answer {
+func (c *Client) status(ctx context.Context, id string, identify Identify) answer {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	began := time.Now()
@@ -129,7 +129,7 @@ func (c *Client) status(ctx context.Context, id string) answer {
 		hostNetwork: s.GetLinux().GetNamespaces().GetOptions().GetNetwork() == runtimeapi.NamespaceMode_NODE,
 		sandbox: backfill.Sandbox{
 			ID:         id,
-			NetNS:      told.netns,
+			NetNS:      identify(told.netns),
 			Pod:        podOf(s),
 			Interfaces: withUnnamed(told.interfaces, addrs),
 		},
