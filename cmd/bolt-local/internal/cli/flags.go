@@ -63,6 +63,20 @@ func (a *app) hostLocalDirFlag(cmd *cobra.Command) {
 	_ = cmd.MarkFlagDirname("host-local-dir")
 }
 
+// cacheDirFlag adds --cni-cache-dir to cmd; see [caches].
+func cacheDirFlag(cmd *cobra.Command, dirs *[]string) {
+	cmd.Flags().StringArrayVar(dirs, "cni-cache-dir", nil, "cached results in `dir` (default CNI's, multus')")
+	_ = cmd.MarkFlagDirname("cni-cache-dir")
+}
+
+// caches are the directories of cached results that --cni-cache-dir has named.
+func caches(given []string) []string {
+	if len(given) > 0 {
+		return given
+	}
+	return ipam.DefaultCNICacheDirs()
+}
+
 func (a *app) completeNetworks(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	var names []string
 	err := a.store(ipam.ReadTimeout).ReadAny(false, func(tx *store.Tx) error {

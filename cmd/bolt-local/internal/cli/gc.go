@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -12,13 +11,14 @@ import (
 	"github.com/bolt-local/bolt-local/cmd/internal/nodestatus"
 	"github.com/bolt-local/bolt-local/cmd/internal/wording"
 	"github.com/bolt-local/bolt-local/ipam"
-	"github.com/bolt-local/bolt-local/store/record"
+	"github.com/bolt-local/bolt-local/migrate/cnicache"
 )
 
 type gcFlags struct {
 	network string
 	list    string // file with the valid attachments
 	given   bool   // whether there is a list
+	caches  []string
 	dryRun  bool
 }
 
@@ -31,8 +31,9 @@ func (a *app) gcCommand() *cobra.Command {
 Without a list, that is what was allocated before the last reboot, and what
 recorded a network namespace that is certainly gone. With a list of the
 attachments that are valid, it is all that is not in it. Whoever has a living
-network namespace keeps the address in either case, and so does what was
-recorded in another mount namespace, until the next reboot.
+network namespace, recorded or in libcni's cache of results, keeps the address
+in either case, and so does what was recorded in another mount namespace, until
+the next reboot.
 
 The list is a JSON array as the CNI specification has it for GC:
   [{"containerID":"3f1c","ifname":"eth0"}]`,
@@ -44,6 +45,7 @@ The list is a JSON array as the CNI specification has it for GC:
 	var f gcFlags
 	network := a.networkFlag(cmd, "free in this `network` alone")
 	cmd.Flags().StringVar(&f.list, "valid-attachments", "", "`file` with the list, - for stdin")
+	cacheDirFlag(cmd, &f.caches)
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "say what would be freed, and free nothing")
 	return a.command(cmd, func(cmd *cobra.Command) error {
 		f.network, f.given = *network, cmd.Flags().Changed("valid-attachments")
@@ -52,7 +54,7 @@ The list is a JSON array as the CNI specification has it for GC:
 }
 
 func (a *app) gc(cmd *cobra.Command, f gcFlags) error {
-	sweep := &sweeper{plugin: a.plugin}
+	sweep := &sweeper{plugin: a.plugin, cache: cnicache.Cache{Dirs: caches(f.caches)}}
 	if f.given {
 		list, err := readAttachments(f.list, cmd.InOrStdin())
 		if err != nil {
@@ -70,6 +72,9 @@ func (a *app) gc(cmd *cobra.Command, f gcFlags) error {
 	total := 0
 	var errs []error
 	for _, n := range snap.Networks {
+		for _, err := range sweep.readCache(n.Name) {
+			a.warn(wording.Printable("libcni's cache: " + wording.OneLine(err.Error())))
+		}
 		freed, err := a.sweep(sweep, snap, n, f.dryRun)
 		total += len(freed)
 		errs = append(errs, err)
@@ -137,64 +142,4 @@ func networkNames(networks []nodestatus.Network) string {
 		names[i] = n.Name
 	}
 	return strings.Join(names, ", ")
-}
-
-// sweeper selects what an operator's GC frees.
-type sweeper struct {
-	plugin *ipam.Plugin
-	// unlisted selects what is not in the list of valid attachments; nil where
-	// there is none.
-	unlisted ipam.Selector
-
-	kept []string
-	told map[string]bool // lines of kept: on a full disk an allocation is looked at again
-}
-
-func (s *sweeper) selector(network string) ipam.Selector {
-	return func(epoch uint64, a record.Allocation, h record.Holder) (string, bool) {
-		if s.unlisted == nil {
-			if s.plugin.Stale(epoch, a) {
-				return "it is of a previous boot", true
-			}
-			return "its network namespace is gone", s.plugin.Namespaces.Dead(h.NetNS)
-		}
-		why, free := s.unlisted(epoch, a, h)
-		if inUse := mayLive(s.plugin, epoch, a, h); free && inUse != "" {
-			s.keep(fmt.Sprintf("network %s: kept %s of container %s, ifname %s: it is not in the list, but %s",
-				network, a.Addr, h.ContainerID, cmp.Or(h.IfName, "?"), inUse))
-			return "", false
-		}
-		return why, free
-	}
-}
-
-// mayLive says why a holder's pod may still use the address, "" if it does not.
-// From another mount namespace, such as that of a debug container, nothing can
-// be told by the path.
-func mayLive(plugin *ipam.Plugin, epoch uint64, a record.Allocation, h record.Holder) string {
-	switch {
-	case plugin.Namespaces.Alive(h.NetNS):
-		return "its network namespace " + h.NetNS.Path + " is alive"
-	case h.NetNS.Inode != 0 && !plugin.Stale(epoch, a) && plugin.Namespaces.Elsewhere(h.NetNS):
-		return "whether its network namespace " + h.NetNS.Path + " is alive cannot be told from this mount namespace"
-	}
-	return ""
-}
-
-func (s *sweeper) keep(line string) {
-	if s.told[line] {
-		return
-	}
-	if s.told == nil {
-		s.told = map[string]bool{}
-	}
-	s.told[line] = true
-	s.kept = append(s.kept, line)
-}
-
-// takeKept returns what was kept since the last call.
-func (s *sweeper) takeKept() []string {
-	lines := s.kept
-	s.kept = nil
-	return lines
 }

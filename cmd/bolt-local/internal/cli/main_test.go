@@ -183,7 +183,7 @@ func TestHelpFitsATerminal(t *testing.T) {
 func TestReleaseTakesOneOfTwoHoldersOff(t *testing.T) {
 	dir, _ := storeWith(t)
 	holder := func(id string) record.Holder {
-		return record.Holder{Attachment: record.Attachment{ContainerID: id, IfName: "eth0"}}
+		return record.Holder{Attachment: record.Attachment{ContainerID: id, IfName: "eth0"}, Origin: record.OriginAdd}
 	}
 	err := store.New(dir, store.Options{}).Update(store.Op{Verb: "ADD"}, func(tx *store.Tx) error {
 		return tx.Network("podnet").Put(record.Allocation{Addr: netip.MustParseAddr("10.1.0.2"), Holders: []record.Holder{holder("a"), holder("b")}})

@@ -33,7 +33,8 @@ func (a *app) releaseCommand() *cobra.Command {
 
 Whoever has a living network namespace is using the address: freed, the next pod
 would get it too. That needs --force. So does what was recorded in another mount
-namespace, from where it cannot be told whether it is alive.`,
+namespace, from where it cannot be told whether it is alive, and what was taken
+over from host-local or a runtime without a namespace.`,
 		Example: `  bolt-local release --network podnet --ip 10.1.0.7
   bolt-local release --network podnet --container-id 3f1c2ab9 --ifname eth0`,
 	}
@@ -125,7 +126,7 @@ func (a *app) releaseIn(tx ipam.Tx, t target) (freed []ipam.Freed, alike []strin
 			if !t.matches(alloc.Addr, h) {
 				return "", false
 			}
-			if inUse := mayLive(a.plugin, tx.Epoch(), alloc, h); inUse != "" && !t.force && living == nil {
+			if inUse := cmp.Or(mayLive(a.plugin, tx.Epoch(), alloc, h), unrecorded(a.plugin, tx.Epoch(), alloc, h)); inUse != "" && !t.force && living == nil {
 				living = fmt.Errorf("%s of container %s, ifname %s may be in use, %s: stop its pod, or add --force; nothing was freed",
 					alloc.Addr, h.ContainerID, cmp.Or(h.IfName, "?"), inUse)
 			}
@@ -144,6 +145,16 @@ func (a *app) releaseIn(tx ipam.Tx, t target) (freed []ipam.Freed, alike []strin
 		err = ipam.Settle(tx, rest)
 	}
 	return freed, alike, err
+}
+
+// unrecorded says that nothing can tell whether a holder's pod lives, "" if
+// something can. An ADD records the namespace that it is given: of one without
+// the container never had any.
+func unrecorded(plugin *ipam.Plugin, epoch uint64, a record.Allocation, h record.Holder) string {
+	if h.NetNS.Inode != 0 || h.Origin == record.OriginAdd || plugin.Stale(epoch, a) {
+		return ""
+	}
+	return "its network namespace is not recorded"
 }
 
 // nothingHeld says that there was nothing to free. Ids are often copied from

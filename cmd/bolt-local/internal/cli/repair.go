@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bolt-local/bolt-local/cmd/internal/nodestatus"
-	"github.com/bolt-local/bolt-local/ipam"
 	"github.com/bolt-local/bolt-local/store"
 )
 
@@ -50,7 +49,7 @@ A network whose configuration names another ipam.migration.hostLocalDir needs
 	acceptFlag(cmd, &f)
 	cmd.Flags().BoolVar(&f.acknowledge, "acknowledge", false, "let status forget former damage")
 	cmd.Flags().StringVar(&f.Backup, "backup", "", "a `file` that backup has written, as one more source")
-	cacheDirFlag(cmd, &f)
+	cacheDirFlag(cmd, &f.cacheDirs)
 	a.hostLocalDirFlag(cmd)
 	form := outputFlag(cmd, outputText, outputJSON)
 	return a.command(cmd, func(*cobra.Command) error {
@@ -63,22 +62,9 @@ func acceptFlag(cmd *cobra.Command, f *repairFlags) {
 	cmd.Flags().BoolVar(&f.Accept, "accept", false, "what is found is all there is: let ADD go on")
 }
 
-func cacheDirFlag(cmd *cobra.Command, f *repairFlags) {
-	cmd.Flags().StringArrayVar(&f.cacheDirs, "cni-cache-dir", nil, "cached results in this `dir` (default CNI's, multus')")
-	_ = cmd.MarkFlagDirname("cni-cache-dir")
-}
-
-// caches are the directories of cached results.
-func (f repairFlags) caches() []string {
-	if len(f.cacheDirs) > 0 {
-		return f.cacheDirs
-	}
-	return ipam.DefaultCNICacheDirs()
-}
-
 func (a *app) repair(f repairFlags) error {
 	f.Again = len(f.cacheDirs)+len(a.hostLocalDirs) > 0
-	done, err := a.state().Repair(f.Repair, f.caches())
+	done, err := a.state().Repair(f.Repair, caches(f.cacheDirs))
 	if errors.Is(err, store.ErrNoCheckpoint) {
 		err = fmt.Errorf("%w; where ipam.migration.hostLocalDir is set, name it with --host-local-dir", err)
 	}

@@ -32,7 +32,7 @@ A backup that only a newer version may write is refused.`,
 	var f repairFlags
 	cmd.Flags().BoolVar(&f.DryRun, "dry-run", false, "say what would be done, and change nothing")
 	acceptFlag(cmd, &f)
-	cacheDirFlag(cmd, &f)
+	cacheDirFlag(cmd, &f.cacheDirs)
 	a.hostLocalDirFlag(cmd)
 	form := outputFlag(cmd, outputText, outputJSON)
 	return a.fileCommand(cmd, func(cmd *cobra.Command, file string) error {
@@ -68,7 +68,7 @@ func spool(from io.Reader) (name string, err error) {
 
 func (a *app) restore(f repairFlags) error {
 	existed := a.store(0).Exists()
-	done, err := a.state().Restore(f.Repair, f.caches())
+	done, err := a.state().Restore(f.Repair, caches(f.cacheDirs))
 	if err != nil {
 		return err
 	}
