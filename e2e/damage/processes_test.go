@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -147,6 +148,9 @@ func (p *processes) view(network string) (holdings, error) {
 	var d lab.Dump
 	err := p.tool(&d, "dump", "--network", network, "--output", "json")
 	held := holdings{}
+	if err != nil && strings.Contains(err.Error(), "network "+network+" is not stored") {
+		return held, nil
+	}
 	for _, a := range d.Allocations(network) {
 		held[a.IP] = record.Attachment{ContainerID: a.ContainerID, IfName: a.IfName}
 	}
@@ -160,7 +164,11 @@ func (p *processes) dump() (int, error) {
 	for _, n := range d.Networks {
 		count += len(n.Allocations)
 	}
-	return count, errors.Join(err, p.tool(nil, "status"), p.tool(nil, "migrate", "verify"))
+	verified := p.tool(nil, "migrate", "verify")
+	if verified != nil && strings.Contains(verified.Error(), "there is no checkpoint in ") {
+		verified = nil // nor is there anything to compare
+	}
+	return count, errors.Join(err, p.tool(nil, "status"), verified)
 }
 
 func (p *processes) repair(r store.Repair) (store.Report, error) {

@@ -47,7 +47,8 @@ func (r Reader) load(only string, compares bool) (Snapshot, error) {
 		snap.Exists, snap.Format, snap.Epoch, snap.Problem = tx.Exists(), tx.Format(), tx.Epoch(), tx.Problem()
 		snap.Damages = tx.Damages()
 		snap.Lost = reason(tx.Lost())
-		for _, name := range tx.Networks() {
+		snap.Stored = tx.Networks()
+		for _, name := range snap.Stored {
 			if only == "" || only == name {
 				c := copier{reader: r, tx: tx, snap: &snap, compares: compares}
 				c.network(name)

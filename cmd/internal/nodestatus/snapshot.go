@@ -22,6 +22,8 @@ type Snapshot struct {
 	Format  store.Format
 	Epoch   uint64            // the number of this boot
 	Boots   map[uint64]string // boot ids by epoch number
+	// Stored names all networks that are stored, whichever were asked for.
+	Stored []string
 	// Networks are those that were asked for, in the order of their names.
 	Networks []Network
 	// Problem is why the checkpoint may not be believed or is not complete.

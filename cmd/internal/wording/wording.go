@@ -51,6 +51,11 @@ func TotalFreed(n int, dryRun bool) string {
 	return "Freed " + Counted(n, "allocation", "allocations") + "."
 }
 
+// NoCheckpoint says so of a data directory. It may be the wrong one.
+func NoCheckpoint(dataDir string) string {
+	return "there is no checkpoint in " + dataDir + ": where ipam.dataDir names another directory, name it with --data-dir"
+}
+
 // listShown is how many items a sentence names.
 const listShown = 4
 

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -20,5 +21,16 @@ func TestWhatHelpSaysFitsATerminal(t *testing.T) {
 				t.Errorf("%s: %d columns: %s", words, len(line)-1, line)
 			}
 		}
+	}
+}
+
+// Nothing to free in the wrong directory is no good news.
+func TestGCSaysWhereThereIsNoCheckpoint(t *testing.T) {
+	dir := t.TempDir()
+	var stdout, stderr strings.Builder
+	status := Main("v1", []string{"gc", "--data-dir", dir, "--runtime-endpoint", filepath.Join(dir, "none.sock")}, &stdout, &stderr)
+	want := "bolt-local-agent: there is no checkpoint in " + dir + ": "
+	if status != command.Failed || !strings.Contains(stderr.String(), want) {
+		t.Errorf("exit status %d, %s", status, stderr.String())
 	}
 }

@@ -93,6 +93,9 @@ runtime uses, too.`,
 			return a.sweep(ctx, sweeper, cache, f)
 		}
 		if *interval == 0 {
+			if !a.state().Store.Exists() {
+				a.warn(wording.NoCheckpoint(a.dataDir))
+			}
 			freed, err := round()
 			if freed > 0 || err == nil {
 				_, printErr := fmt.Fprintln(a.out, wording.TotalFreed(freed, f.dryRun))

@@ -18,8 +18,8 @@ type sweeper struct {
 	cache    cnicache.Cache
 
 	living []cnicache.Entry // of the network, by the cache
-	kept []string
-	told map[string]bool // lines of kept: on a full disk an allocation is looked at again
+	kept   []string
+	told   map[string]bool // lines of kept: on a full disk an allocation is looked at again
 }
 
 func (s *sweeper) selector(network string) ipam.Selector {

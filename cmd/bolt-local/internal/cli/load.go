@@ -2,8 +2,11 @@ package cli
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/bolt-local/bolt-local/cmd/internal/nodestatus"
+	"github.com/bolt-local/bolt-local/cmd/internal/wording"
 	"github.com/bolt-local/bolt-local/ipam"
 )
 
@@ -14,26 +17,31 @@ func (a *app) reader() nodestatus.Reader {
 	return nodestatus.Reader{State: state}
 }
 
-// load copies all networks, or one, and warns where that one is not stored.
+// load copies all networks, or one, which has to be stored. It warns where there
+// is no checkpoint: nothing in the wrong directory looks like nothing that is held.
 func (a *app) load(only string) (nodestatus.Snapshot, error) {
 	snap, err := a.reader().Load(only)
-	a.warnUnstored(only, snap, err)
-	return snap, err
-}
-
-// loadVerified is load for whoever wants to know whether all is well.
-func (a *app) loadVerified(only string) (nodestatus.Snapshot, error) {
-	snap, err := a.reader().LoadVerified(only)
-	a.warnUnstored(only, snap, err)
-	return snap, err
-}
-
-func (a *app) warnUnstored(only string, snap nodestatus.Snapshot, err error) {
-	if err == nil && only != "" && len(snap.Networks) == 0 && snap.Problem == nil {
-		a.warn(notStored(only, snap))
+	if err != nil {
+		return snap, err
 	}
+	if only == "" && absent(snap) {
+		a.warn(wording.Printable(wording.NoCheckpoint(a.dataDir)))
+	}
+	return snap, a.unstored(only, snap)
 }
 
-func notStored(network string, snap nodestatus.Snapshot) string {
-	return fmt.Sprintf("network %s is not stored in %s", network, snap.Path)
+// absent tells whether there is no checkpoint, and none was lost.
+func absent(snap nodestatus.Snapshot) bool { return !snap.Exists && snap.Problem == nil }
+
+// unstored is an error where the network that was asked for is not stored.
+func (a *app) unstored(network string, snap nodestatus.Snapshot) error {
+	switch {
+	case network == "" || snap.Problem != nil || slices.Contains(snap.Stored, network):
+		return nil
+	case absent(snap):
+		return fmt.Errorf("network %s is not stored: %s", network, wording.NoCheckpoint(a.dataDir))
+	case len(snap.Stored) == 0:
+		return fmt.Errorf("network %s is not stored in %s, nor is any other", network, snap.Path)
+	}
+	return fmt.Errorf("network %s is not stored in %s, which has %s", network, snap.Path, strings.Join(snap.Stored, ", "))
 }

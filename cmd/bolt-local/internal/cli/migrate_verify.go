@@ -21,7 +21,8 @@ check the checkpoint itself. In phase contract there is no directory, and it is
 checked that the tombstone is in its place. Nothing is changed.
 
 The exit status is 1 where something differs, also where the next call mends it
-by itself: then the directory was changed since bolt-local's last call.`,
+by itself: then the directory was changed since bolt-local's last call. So it is
+where there is no checkpoint.`,
 		Example: `  bolt-local migrate verify
   bolt-local migrate verify --network podnet`,
 	}
@@ -34,11 +35,14 @@ func (a *app) verify(only string) error {
 	if err != nil {
 		return err
 	}
+	if err := a.unstored(only, snap); err != nil {
+		return err
+	}
+	if absent(snap) {
+		return errors.New(wording.NoCheckpoint(a.dataDir))
+	}
 	problem := snap.Err()
 	if len(snap.Networks) == 0 && problem == nil {
-		if only != "" {
-			return errors.New(notStored(only, snap))
-		}
 		_, err := fmt.Fprintln(a.out, "No network is stored.")
 		return err
 	}

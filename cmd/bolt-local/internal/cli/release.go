@@ -103,6 +103,11 @@ func (a *app) release(t target) error {
 		return err
 	}
 	if len(freed) == 0 {
+		if snap, err := a.reader().Load(t.network); err == nil {
+			if err := a.unstored(t.network, snap); err != nil {
+				return err
+			}
+		}
 		return t.nothingHeld(alike)
 	}
 	for _, f := range freed {

@@ -30,7 +30,10 @@ checkpoint cannot be believed, or host-local's directory cannot be read.`,
 	a.hostLocalDirFlag(cmd)
 	form := outputFlag(cmd, outputTable, outputJSON, outputPrometheus)
 	return a.command(cmd, func(*cobra.Command) error {
-		snap, err := a.loadVerified(*only)
+		snap, err := a.reader().LoadVerified(*only)
+		if err == nil {
+			err = a.unstored(*only, snap)
+		}
 		if err != nil {
 			return err
 		}
