@@ -26,6 +26,12 @@ type Sample struct {
 // Label is a dimension of a sample. Its value is valid UTF-8.
 type Label struct{ Name, Value string }
 
+// Up tells whether a node could be read at all. It is there also where nothing
+// else is.
+func Up(up bool) Family {
+	return Family{"bolt_local_up", "Whether the data directory and its lock were there for this reading. For damage see bolt_local_checkpoint_ok.", []Sample{sample(boolean(up))}}
+}
+
 // Metrics are the document's numbers, always in the same order.
 func (st Status) Metrics() []Family {
 	families := st.Checkpoint.metrics()
@@ -88,13 +94,22 @@ func (st Status) networkMetrics() []Family {
 		per("bolt_local_network_held", "Allocations of this boot.", func(n NetworkStatus) string { return strconv.Itoa(n.Held) }),
 		per("bolt_local_network_previous_boot", "Allocations of a previous boot, which count as free.", func(n NetworkStatus) string { return strconv.Itoa(n.PreviousBoot) }),
 		per("bolt_local_network_outside_ranges", "Allocations that the network's ranges do not give out.", func(n NetworkStatus) string { return strconv.Itoa(len(n.OutsideRanges)) }),
-		per("bolt_local_network_namespace_gone", "Allocations whose network namespace is gone.", func(n NetworkStatus) string { return strconv.Itoa(len(n.NamespaceGone)) }),
+		st.namespaceMetric(per("bolt_local_network_namespace_gone", "Allocations whose network namespace is gone.", func(n NetworkStatus) string { return strconv.Itoa(len(n.NamespaceGone)) })),
 		per("bolt_local_network_lost", "Whether ADD is refused in the network because allocations may be missing.", func(n NetworkStatus) string { return boolean(n.Lost != "") }),
 		st.phaseMetric(),
 		per("bolt_local_network_unproven", "Allocations of this boot that were imported and that no ADD has made since.", func(n NetworkStatus) string { return strconv.Itoa(n.Unproven) }),
 		per("bolt_local_network_host_local", "Allocations of this boot that host-local made.", func(n NetworkStatus) string { return strconv.Itoa(n.HostLocal) }),
 		per("bolt_local_network_set_aside", "Addresses that are given to nobody because of a file that names no holder.", func(n NetworkStatus) string { return strconv.Itoa(len(n.SetAside)) }),
 	}
+}
+
+// namespaceMetric has no samples where no namespace counts as gone: a 0 would say
+// that all are there.
+func (st Status) namespaceMetric(f Family) Family {
+	if st.NamespacesUnsure != "" {
+		f.Samples = nil
+	}
+	return f
 }
 
 // phaseMetric has a sample for each phase, so that none stays behind when it
@@ -115,6 +130,9 @@ func (st Status) phaseMetric() Family {
 func (st Status) attentionMetric() Family {
 	f := Family{Name: "bolt_local_attention", Help: "Things that need attention, by kind."}
 	for _, k := range kinds() {
+		if k == KindNamespaceGone && st.NamespacesUnsure != "" {
+			continue
+		}
 		n := count(st.Attention, func(n Notice) bool { return n.Kind == k })
 		f.Samples = append(f.Samples, sample(strconv.Itoa(n), "kind", string(k)))
 	}

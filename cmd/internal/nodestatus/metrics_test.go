@@ -11,6 +11,7 @@ import (
 
 	"github.com/bolt-local/bolt-local/cmd/internal/nodestatus"
 	"github.com/bolt-local/bolt-local/cmd/internal/nodestatus/nodestatustest"
+	"github.com/bolt-local/bolt-local/ipam"
 )
 
 func TestMetricsAreExact(t *testing.T) {
@@ -55,6 +56,29 @@ func TestACheckpointIsOKWhereItCanBeBelievedAndWritten(t *testing.T) {
 		}
 		if want := c.snap.Problem == nil && c.snap.Unwritable != nil; st.Checkpoint.Unwritable != want {
 			t.Errorf("%s: unwritable is %v, want %v", story, st.Checkpoint.Unwritable, want)
+		}
+	}
+}
+
+// A 0 would say that all are there.
+func TestWhoseNamespaceIsGoneIsNotCountedWhereThatIsNotKnown(t *testing.T) {
+	for story, c := range map[string]struct {
+		plugin *ipam.Plugin
+		want   int // samples
+		unsure string
+	}{
+		"each process could be asked":  {nodestatustest.Plugin(), 3, ""},
+		"a process could not be asked": {&ipam.Plugin{Namespaces: nodestatustest.Unsure{}}, 0, "not every process can be asked"},
+	} {
+		st := nodestatus.New(nodestatustest.Snapshot(), c.plugin)
+		if st.NamespacesUnsure != c.unsure {
+			t.Errorf("%s: unsure is %q", story, st.NamespacesUnsure)
+		}
+		for _, f := range st.Metrics() {
+			hasKind := slices.ContainsFunc(f.Samples, func(s nodestatus.Sample) bool { return s.Labels[0].Value == string(nodestatus.KindNamespaceGone) })
+			if f.Name == "bolt_local_network_namespace_gone" && len(f.Samples) != c.want || f.Name == "bolt_local_attention" && hasKind != (c.want > 0) {
+				t.Errorf("%s: %s has %v", story, f.Name, f.Samples)
+			}
 		}
 	}
 }

@@ -16,6 +16,9 @@ type Status struct {
 	Networks   []NetworkStatus  `json:"networks"`
 	// Attention is what needs some, the most urgent first.
 	Attention []Notice `json:"attention"`
+	// NamespacesUnsure is why no network namespace counts as gone, "" where each
+	// process could be asked: else NamespaceGone of the networks is empty.
+	NamespacesUnsure string `json:"namespacesUnsure,omitempty"`
 }
 
 // CheckpointStatus is how the file is.
@@ -106,6 +109,9 @@ func New(snap Snapshot, plugin *ipam.Plugin) Status {
 	}
 	find.overlaps(used)
 	st.Attention = find.sorted()
+	if unsure := plugin.Namespaces.Unsure(); unsure != nil {
+		st.NamespacesUnsure = unsure.Error()
+	}
 	return st
 }
 

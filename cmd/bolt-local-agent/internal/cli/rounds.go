@@ -74,21 +74,21 @@ func (r *round) answered(ctx context.Context) (endpoint string) {
 		_, err = client.List(ctx)
 	}
 	if err != nil {
-		r.ended(ctx, "backfill", unchanged(err))
+		r.ended(ctx, metrics.Backfill, unchanged(err))
 		return ""
 	}
 	return client.Endpoint()
 }
 
 func (r *round) backfill(ctx context.Context, f fillFlags) {
-	r.ended(ctx, "backfill", r.app.backfill(ctx, f, r.patience.doubt, func(c counts) bool { return c.changed() }))
+	r.ended(ctx, metrics.Backfill, r.app.backfill(ctx, f, r.patience.doubt, func(c counts) bool { return c.changed() }))
 }
 
 func (r *round) gc(ctx context.Context, s *sweep.Sweeper, f gcFlags) (freed int) {
 	cache, _ := r.app.cache(f) // a backfill tells which configurations cannot be read
 	freed, err := r.app.sweep(ctx, s, cache, f)
 	r.counters.Freed(freed)
-	r.ended(ctx, "gc", err)
+	r.ended(ctx, metrics.GC, err)
 	return freed
 }
 

@@ -22,10 +22,21 @@ import (
 // one by now: the container runtime does not know its sandbox.
 const unknownToRuntime = "unknown-to-runtime"
 
+// The parts of a round.
+const (
+	Backfill = "backfill"
+	GC       = "gc"
+)
+
+// How a round ends.
+const (
+	ok     = "ok"
+	failed = "failed"
+)
+
 // Collector implements [prometheus.Collector].
 type Collector struct {
 	reader func() nodestatus.Reader
-	up     *prometheus.Desc
 	freed  *prometheus.CounterVec
 	rounds *prometheus.CounterVec
 	waits  prometheus.Histogram
@@ -35,7 +46,6 @@ type Collector struct {
 func New(reader func() nodestatus.Reader) *Collector {
 	c := &Collector{
 		reader: reader,
-		up:     prometheus.NewDesc("bolt_local_up", "Whether the data directory and its lock were there for this scrape. For damage see bolt_local_checkpoint_ok.", nil, nil),
 		freed: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "bolt_local_agent_freed_total", Help: "Stale allocations that the agent has freed, by reason.",
 		}, []string{"reason"}),
@@ -49,17 +59,22 @@ func New(reader func() nodestatus.Reader) *Collector {
 		}),
 	}
 	c.freed.WithLabelValues(unknownToRuntime) // 0 is told, too
+	for _, what := range []string{Backfill, GC} { // else no increase from 0 is seen
+		for _, result := range []string{ok, failed} {
+			c.rounds.WithLabelValues(what, result)
+		}
+	}
 	return c
 }
 
 // Freed counts freed allocations.
 func (c *Collector) Freed(n int) { c.freed.WithLabelValues(unknownToRuntime).Add(float64(n)) }
 
-// Round counts a round.
+// Round counts a part of a round.
 func (c *Collector) Round(what string, err error) {
-	result := "ok"
+	result := ok
 	if err != nil {
-		result = "failed"
+		result = failed
 	}
 	c.rounds.WithLabelValues(what, result).Inc()
 }
@@ -98,7 +113,7 @@ func (c *Collector) Describe(chan<- *prometheus.Desc) {}
 func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 	r := c.reader()
 	snap, err := r.LoadVerified("")
-	ch <- prometheus.MustNewConstMetric(c.up, prometheus.GaugeValue, boolean(err == nil))
+	collect(ch, nodestatus.Up(err == nil))
 	if err == nil {
 		plugin := &ipam.Plugin{Namespaces: &netns.System{}}
 		for _, f := range nodestatus.New(snap, plugin).Metrics() {
@@ -132,11 +147,4 @@ func collect(ch chan<- prometheus.Metric, f nodestatus.Family) {
 			ch <- prometheus.NewInvalidMetric(desc, err)
 		}
 	}
-}
-
-func boolean(b bool) float64 {
-	if b {
-		return 1
-	}
-	return 0
 }

@@ -73,8 +73,8 @@ func TestAScrapeHasTheNodesStateAndTheAgentsWork(t *testing.T) {
 	stores(t, dir)
 	c := newCollector(dir)
 	c.Freed(3)
-	c.Round("gc", nil)
-	c.Round("gc", errors.New("down"))
+	c.Round(GC, nil)
+	c.Round(GC, errors.New("down"))
 	c.Waited(time.Millisecond)
 	got := gathered(t, c)
 	for name, want := range map[string]float64{
@@ -93,6 +93,16 @@ func TestAScrapeHasTheNodesStateAndTheAgentsWork(t *testing.T) {
 	}
 	if err := c.Problem(); err != nil {
 		t.Errorf("a problem: %v", err)
+	}
+}
+
+// An alert asks for what has not happened.
+func TestRoundsAreCountedFromZeroOn(t *testing.T) {
+	got := gathered(t, newCollector(t.TempDir()))
+	for _, name := range []string{"ok backfill", "failed backfill", "ok gc", "failed gc"} {
+		if value, there := got["bolt_local_agent_rounds_total "+name]; !there || value != 0 {
+			t.Errorf("%s is %v (there: %v)", name, value, there)
+		}
 	}
 }
 

@@ -20,7 +20,11 @@ func printMetrics(s screen, families []nodestatus.Family) error {
 			for i, l := range sample.Labels {
 				pairs[i] = l.Name + `="` + escape.Replace(l.Value) + `"`
 			}
-			fmt.Fprintf(&b, "%s{%s} %s\n", f.Name, strings.Join(pairs, ","), sample.Value)
+			labels := ""
+			if len(pairs) > 0 {
+				labels = "{" + strings.Join(pairs, ",") + "}"
+			}
+			fmt.Fprintf(&b, "%s%s %s\n", f.Name, labels, sample.Value)
 		}
 	}
 	_, err := io.WriteString(s, b.String())

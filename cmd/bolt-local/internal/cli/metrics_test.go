@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/bolt-local/bolt-local/cmd/internal/nodestatus"
@@ -132,4 +133,11 @@ func TestMetricLabelsAreEscaped(t *testing.T) {
 func TestMetricsOfNothingAreNamedAllTheSame(t *testing.T) {
 	got := printed(t, 0, func(s screen) error { return printMetrics(s, []nodestatus.Family{{Name: "x", Help: "Help."}}) })
 	wantText(t, got, "# HELP x Help.\n# TYPE x gauge\n")
+}
+
+func TestWhetherANodeCouldBeReadHasNoLabels(t *testing.T) {
+	got := printed(t, 0, func(s screen) error { return printMetrics(s, []nodestatus.Family{nodestatus.Up(false)}) })
+	if !strings.HasSuffix(got, "# TYPE bolt_local_up gauge\nbolt_local_up 0\n") {
+		t.Errorf("printed:\n%s", got)
+	}
 }

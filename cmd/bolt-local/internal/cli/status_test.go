@@ -7,6 +7,7 @@ import (
 
 	"github.com/bolt-local/bolt-local/cmd/internal/nodestatus"
 	"github.com/bolt-local/bolt-local/cmd/internal/nodestatus/nodestatustest"
+	"github.com/bolt-local/bolt-local/ipam"
 )
 
 func testStatus() nodestatus.Status {
@@ -84,4 +85,21 @@ No network is stored.
 
 Nothing needs attention.
 `[1:])
+}
+
+func TestStatusSaysThatNoNamespaceCountsAsGone(t *testing.T) {
+	dir, _ := storeWith(t)
+	var stdout, stderr strings.Builder
+	a := &app{
+		out:     newScreen(&stdout),
+		stderr:  &stderr,
+		plugin:  &ipam.Plugin{Namespaces: nodestatustest.Unsure{}},
+		dataDir: dir,
+	}
+	if err := a.status("", outputTable); err != nil {
+		t.Fatal(err)
+	}
+	if want := "bolt-local: not every process can be asked\n"; stderr.String() != want {
+		t.Errorf("stderr: %q, want %q", stderr.String(), want)
+	}
 }

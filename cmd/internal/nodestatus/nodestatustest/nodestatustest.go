@@ -2,6 +2,7 @@
 package nodestatustest
 
 import (
+	"errors"
 	"net/netip"
 	"time"
 
@@ -40,6 +41,15 @@ func (n Namespaces) Elsewhere(ns record.NetNS) bool { return ns.MountNS == Elsew
 
 // Unsure implements [ipam.Namespaces].
 func (n Namespaces) Unsure() error { return nil }
+
+// Unsure are namespaces of which none can be told to be gone.
+type Unsure struct{ Namespaces }
+
+// Dead implements [ipam.Namespaces].
+func (Unsure) Dead(record.NetNS) bool { return false }
+
+// Unsure implements [ipam.Namespaces].
+func (Unsure) Unsure() error { return errors.New("not every process can be asked") }
 
 // Plugin knows one living namespace, /ns/alive.
 func Plugin() *ipam.Plugin { return &ipam.Plugin{Namespaces: Namespaces{"/ns/alive": 1}} }
