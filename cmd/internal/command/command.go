@@ -57,7 +57,12 @@ func Status(cmd *cobra.Command, err error, stderr io.Writer, warn func(line stri
 		warn(wording.OneLine(err.Error()))
 		return Failed
 	}
-	warn(strings.TrimSpace(err.Error()))
+	first, rest, _ := strings.Cut(strings.TrimSpace(err.Error()), "\n")
+	warn(first)
+	for line := range strings.Lines(rest) { // what was meant, perhaps
+		text := strings.TrimLeft(line, "\t")
+		fmt.Fprintln(stderr, line[:len(line)-len(text)]+wording.Printable(strings.TrimSuffix(text, "\n")))
+	}
 	fmt.Fprintf(stderr, "Run '%s --help' for usage.\n", cmd.CommandPath())
 	return Usage
 }

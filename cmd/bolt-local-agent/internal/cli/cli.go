@@ -34,6 +34,7 @@ func Main(version string, args []string, stdout, stderr io.Writer) int {
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
+	command.StrictDefaults(root)
 	cmd, err := root.ExecuteContextC(ctx)
 	return command.Status(cmd, err, stderr, a.warn)
 }
@@ -71,7 +72,7 @@ The plugin works without it.`,
 	flags.StringVar(&a.endpoint, "runtime-endpoint", "", "`socket` of the runtime (default as crictl finds it: CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, containerd's, CRI-O's)")
 	flags.DurationVar(&a.timeout, "timeout", 10*time.Second, "longest wait for one answer of the runtime")
 	_ = root.MarkPersistentFlagDirname("data-dir")
-	root.AddCommand(a.backfillCommand(), a.gcCommand(), a.serveCommand())
+	root.AddCommand(a.backfillCommand(), a.gcCommand(), a.serveCommand(), a.versionCommand())
 	return root
 }
 

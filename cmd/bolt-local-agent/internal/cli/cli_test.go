@@ -9,7 +9,7 @@ import (
 )
 
 func TestWhatHelpSaysFitsATerminal(t *testing.T) {
-	for _, words := range []string{"", "backfill", "gc", "serve"} {
+	for _, words := range []string{"", "backfill", "gc", "serve", "version"} {
 		var stdout, stderr strings.Builder
 		status := Main("v1", strings.Fields(words+" --help"), &stdout, &stderr)
 		text, _, usage := strings.Cut(stdout.String(), "Usage:")
@@ -32,5 +32,22 @@ func TestGCSaysWhereThereIsNoCheckpoint(t *testing.T) {
 	want := "bolt-local-agent: there is no checkpoint in " + dir + ": "
 	if status != command.Failed || !strings.Contains(stderr.String(), want) {
 		t.Errorf("exit status %d, %s", status, stderr.String())
+	}
+}
+
+func TestAMistypedCommandIsAnsweredLegibly(t *testing.T) {
+	var stdout, stderr strings.Builder
+	status := Main("v1", []string{"backfil"}, &stdout, &stderr)
+	want := "bolt-local-agent: unknown command \"backfil\" for \"bolt-local-agent\"\n\nDid you mean this?\n\tbackfill\nRun 'bolt-local-agent --help' for usage.\n"
+	if status != command.Usage || stderr.String() != want {
+		t.Errorf("exit status %d, stderr:\n%s", status, stderr.String())
+	}
+}
+
+func TestTheVersionIsShownAsByThePlugin(t *testing.T) {
+	var stdout, stderr strings.Builder
+	status := Main("v1", []string{"version"}, &stdout, &stderr)
+	if status != command.OK || !strings.HasPrefix(stdout.String(), "bolt-local-agent  v1\n") || !strings.Contains(stdout.String(), "schema            1\n") {
+		t.Errorf("exit status %d: %s%s", status, stdout.String(), stderr.String())
 	}
 }

@@ -31,6 +31,7 @@ func Main(version string, args []string, stdout, stderr io.Writer) int {
 	root.SetIn(os.Stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
+	command.StrictDefaults(root)
 	cmd, err := root.ExecuteC()
 	return command.Status(cmd, err, stderr, a.warn)
 }

@@ -1,11 +1,9 @@
 package cli
 
 import (
-	"errors"
-	"fmt"
-	"strings"
-
 	"github.com/spf13/cobra"
+
+	"github.com/bolt-local/bolt-local/cmd/internal/command"
 )
 
 func (a *app) migrateCommand() *cobra.Command {
@@ -29,20 +27,9 @@ In each phase but contract, what host-local does meanwhile is taken over by the
 next call. A network with a directory enters at switch, one without at contract.
 ipam.migration.phase in the configuration names another target, towards which
 each ADD takes one step. By hand, each command takes one step.`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return nil
-			}
-			text := fmt.Sprintf("unknown command %q for %q", args[0], cmd.CommandPath())
-			if alike := cmd.SuggestionsFor(args[0]); len(alike) > 0 {
-				text += "\n\nDid you mean this?\n\t" + strings.Join(alike, "\n\t")
-			}
-			return errors.New(text)
-		},
-		SuggestionsMinimumDistance: 2,
-		DisableFlagsInUseLine:      true,
+		DisableFlagsInUseLine: true,
 	}
+	command.Group(cmd)
 	cmd.AddCommand(a.migrateStatusCommand(), a.advanceCommand(), a.rollbackCommand(), a.verifyCommand())
 	return cmd
 }

@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"runtime"
-	"runtime/debug"
 	"strings"
 
 	"github.com/containernetworking/cni/pkg/version"
 	"github.com/spf13/cobra"
 
+	"github.com/bolt-local/bolt-local/cmd/internal/command"
 	"github.com/bolt-local/bolt-local/store"
 )
 
@@ -34,7 +34,7 @@ func (a *app) versionCommand() *cobra.Command {
 	return a.command(cmd, func(*cobra.Command) error {
 		v := versions{
 			Version: a.version,
-			Commit:  commit(),
+			Commit:  command.Commit(),
 			Go:      runtime.Version(),
 			Schema:  store.Schema,
 			CNI:     version.All.SupportedVersions(),
@@ -44,27 +44,6 @@ func (a *app) versionCommand() *cobra.Command {
 		}
 		return printVersions(a.out, v)
 	})
-}
-
-// commit is what the binary was built from, "" where the build did not know.
-func commit() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return ""
-	}
-	id, modified := "", ""
-	for _, s := range info.Settings {
-		switch {
-		case s.Key == "vcs.revision":
-			id = s.Value
-		case s.Key == "vcs.modified" && s.Value == "true":
-			modified = ", modified"
-		}
-	}
-	if id == "" {
-		return ""
-	}
-	return id + modified
 }
 
 func printVersions(s screen, v versions) error {
