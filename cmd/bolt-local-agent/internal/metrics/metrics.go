@@ -58,7 +58,7 @@ func New(reader func() nodestatus.Reader) *Collector {
 			Buckets: []float64{.001, .005, .01, .05, .1, .5, 1, 2, 5, 10},
 		}),
 	}
-	c.freed.WithLabelValues(unknownToRuntime) // 0 is told, too
+	c.freed.WithLabelValues(unknownToRuntime)     // 0 is told, too
 	for _, what := range []string{Backfill, GC} { // else no increase from 0 is seen
 		for _, result := range []string{ok, failed} {
 			c.rounds.WithLabelValues(what, result)

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -64,18 +65,35 @@ func acceptFlag(cmd *cobra.Command, f *repairFlags) {
 
 func (a *app) repair(f repairFlags) error {
 	f.Again = len(f.cacheDirs)+len(a.hostLocalDirs) > 0
+	if f.Backup != "" { // of which a checkpoint that is sound needs nothing
+		if _, err := os.Stat(f.Backup); err != nil {
+			return fmt.Errorf("%w: %w", store.ErrBackup, err)
+		}
+	}
 	done, err := a.state().Repair(f.Repair, caches(f.cacheDirs))
 	if errors.Is(err, store.ErrNoCheckpoint) {
 		err = fmt.Errorf("%w; where ipam.migration.hostLocalDir is set, name it with --host-local-dir", err)
 	}
 	if err != nil {
-		return err
+		return a.failedAfter(done, err, f, printRepair)
 	}
 	r := a.newReport(done, f)
 	if f.acknowledge {
 		r.Acknowledged, err = a.acknowledge(f.DryRun)
 	}
 	return errors.Join(err, a.printReport(r, f.output, printRepair))
+}
+
+// failedAfter reports what was done before a repair or restore failed: the file
+// that was kept has another name by then.
+func (a *app) failedAfter(done store.Report, failed error, f repairFlags, text func(screen, report) error) error {
+	if done.Kept == "" {
+		return failed
+	}
+	f.Accept = false // which is the last step
+	r := a.newReport(done, f)
+	r.existed = true
+	return errors.Join(failed, a.printReport(r, f.output, text))
 }
 
 // acknowledge makes `status` forget former damage, and returns what that was.

@@ -40,6 +40,8 @@ type report struct {
 	searched bool
 	// resume is the command that lets ADD go on, dump the one that shows all.
 	resume, dump string
+	// stdin: resume reads the backup from there.
+	stdin bool
 }
 
 // reportAllocation is one address, one of its holders, and who says so.
@@ -77,6 +79,7 @@ func (a *app) newReport(done store.Report, f repairFlags) report {
 		Acknowledged:      []nodestatus.FormerDamage{},
 		searched:          !errors.Is(done.Problem, store.ErrLost) || done.Kept != "" || len(done.Allocations) > 0,
 		resume:            a.resume(f),
+		stdin:             f.DryRun && f.restored == "-",
 		dump:              cmdline.Command(a.dataDir, "dump"),
 	}
 	if done.Problem != nil {

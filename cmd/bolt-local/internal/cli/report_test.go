@@ -191,3 +191,20 @@ func TestWhatARestoreSays(t *testing.T) {
 		})
 	}
 }
+
+// The damaged file has its new name although the repair has failed.
+func TestWhatWasKeptIsToldAlsoOfARepairThatFails(t *testing.T) {
+	failed := errors.New("the disk is full")
+	for _, kept := range []string{"", "checkpoint.db.damaged-1"} {
+		var out strings.Builder
+		a := &app{out: newScreen(&out), dataDir: "/d"}
+		done := store.Report{Problem: store.ErrDamaged, Kept: kept}
+		err := a.failedAfter(done, failed, repairFlags{Repair: store.Repair{Accept: true}, output: outputText}, printRepair)
+		if !errors.Is(err, failed) {
+			t.Errorf("error %v", err)
+		}
+		if got := out.String(); strings.Contains(got, "Kept as     /d/checkpoint.db.damaged-1") != (kept != "") || strings.Contains(got, "not refused any more") {
+			t.Errorf("kept %q, told:\n%s", kept, got)
+		}
+	}
+}

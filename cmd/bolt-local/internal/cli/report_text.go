@@ -166,7 +166,11 @@ func printRefusals(s screen, r report) error {
 	if err := printSection(s, "ADD is refused", refused); err != nil {
 		return err
 	}
-	if err := writeWrapped(s, "  ", "Addresses of living pods may be missing. Drain or reboot the node; or, if none is missing, go on:"); err != nil {
+	goOn := "go on:"
+	if r.stdin {
+		goOn = "go on, with the same file on stdin:"
+	}
+	if err := writeWrapped(s, "  ", "Addresses of living pods may be missing. Drain or reboot the node; or, if none is missing, "+goOn); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(s, "  $ %s\n", r.resume)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -47,9 +48,23 @@ A backup that only a newer version may write is refused.`,
 		}
 		defer os.Remove(tmp)
 		f.Backup = tmp
-		return a.restore(f)
+		if err := a.restore(f); err != nil {
+			return fromStdin{err, tmp}
+		}
+		return nil
 	})
 }
+
+// fromStdin is an error that names stdin in the place of the file that it was
+// spooled to, which is gone by the time that somebody reads it.
+type fromStdin struct {
+	error
+	spooled string
+}
+
+func (e fromStdin) Error() string { return strings.ReplaceAll(e.error.Error(), e.spooled, "stdin") }
+
+func (e fromStdin) Unwrap() error { return e.error }
 
 // spool writes what it reads to a file of its own, mode 0600, and returns its
 // name.
@@ -70,7 +85,7 @@ func (a *app) restore(f repairFlags) error {
 	existed := a.store(0).Exists()
 	done, err := a.state().Restore(f.Repair, caches(f.cacheDirs))
 	if err != nil {
-		return err
+		return a.failedAfter(done, err, f, printRestore)
 	}
 	r := a.newReport(done, f)
 	r.existed = existed
