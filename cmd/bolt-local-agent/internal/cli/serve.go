@@ -79,9 +79,7 @@ func (a *app) serve(ctx context.Context, listen string, interval time.Duration, 
 	select {
 	case err = <-served:
 	case <-ctx.Done():
-		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
-		defer cancel()
-		err = server.Shutdown(last)
+		err = shutDown(server, shutdownTime)
 	}
 	stop()
 	rounds.Wait()

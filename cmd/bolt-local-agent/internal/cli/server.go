@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -40,4 +41,16 @@ func newServer(gatherer prometheus.Gatherer, rounds *health, problem *shared) *h
 		fmt.Fprintln(w, "ok")
 	})
 	return &http.Server{Handler: mux, ReadTimeout: readTime, WriteTimeout: writeTime, IdleTimeout: idleTime}
+}
+
+// shutDown lets what is asked for come to its end for a time, and then breaks it
+// off.
+func shutDown(s *http.Server, within time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.Background(), within)
+	defer cancel()
+	err := s.Shutdown(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return s.Close()
+	}
+	return err
 }

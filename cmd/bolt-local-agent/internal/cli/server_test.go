@@ -20,6 +20,28 @@ func TestNoClientHoldsUpTheServerForGood(t *testing.T) {
 	}
 }
 
+func TestAScrapeThatHangsIsBrokenOffAtTheEnd(t *testing.T) {
+	begun, end := make(chan struct{}), make(chan struct{})
+	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		close(begun)
+		<-end
+	}))
+	var asked sync.WaitGroup
+	asked.Go(func() {
+		if resp, err := http.Get(s.URL); err == nil {
+			t.Errorf("the answer is %s", resp.Status)
+			_ = resp.Body.Close()
+		}
+	})
+	<-begun
+	if err := shutDown(s.Config, time.Millisecond); err != nil {
+		t.Errorf("error %v", err)
+	}
+	asked.Wait()
+	close(end)
+	s.Close()
+}
+
 func TestHealthzTellsEachReason(t *testing.T) {
 	lost, failed := errors.New("lost"), errors.New("backfill failed")
 	for name, c := range map[string]struct {

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -292,8 +293,12 @@ func TestSandboxesThatHangHoldUpNoOther(t *testing.T) {
 func TestASandboxWhoseShimIsGoneHoldsUpNoOther(t *testing.T) {
 	for _, code := range []codes.Code{codes.Unavailable, codes.DeadlineExceeded} {
 		t.Run(code.String(), func(t *testing.T) {
+			var lists atomic.Int64
 			c, _ := serve(t, runtime{
-				list: listing("a", "b", "c", "d", "z"),
+				list: func() ([]*runtimeapi.PodSandbox, error) {
+					lists.Add(1)
+					return listing("a", "b", "c", "d", "z")()
+				},
 				status: func(_ context.Context, id string) (*runtimeapi.PodSandboxStatusResponse, error) {
 					if id == "a" || id == "z" {
 						return running(id, "10.0.0.5"), nil
@@ -304,6 +309,9 @@ func TestASandboxWhoseShimIsGoneHoldsUpNoOther(t *testing.T) {
 			got, err := c.Sandboxes(t.Context(), identify)
 			if err != nil || len(got.Running) != 2 || len(got.Failed) != 3 {
 				t.Errorf("%d run, failed: %v, %v", len(got.Running), got.Failed, err)
+			}
+			if n := lists.Load(); n > 3 {
+				t.Errorf("the runtime was asked for its list %d times: at the begin, once between, and at the end is enough", n)
 			}
 		})
 	}

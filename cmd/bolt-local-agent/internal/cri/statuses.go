@@ -38,6 +38,7 @@ type asker struct {
 
 	mu      sync.Mutex
 	hanging int
+	listed  bool // the runtime was asked for its list since, and gave it
 }
 
 // statuses asks for each id. The error is for a runtime that has died, or hangs:
@@ -83,7 +84,8 @@ func (a *asker) ask(ctx context.Context, n int, next chan<- int) {
 }
 
 // judge tells a runtime that is gone from a sandbox that is: containerd answers
-// with the same codes, or not at all, where a shim has died or hangs.
+// with the same codes, or not at all, where a shim has died or hangs. One list
+// that it gives counts for the rest: if it dies later, the last list fails.
 func (a *asker) judge(ctx context.Context, got answer) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -94,9 +96,14 @@ func (a *asker) judge(ctx context.Context, got answer) {
 	if ctx.Err() != nil || !tooMany && !hasCode(got.err, codes.Unavailable) {
 		return
 	}
-	if _, err := a.client.List(ctx); err != nil {
-		a.giveUp(err)
-	} else if tooMany {
+	if !a.listed {
+		if _, err := a.client.List(ctx); err != nil {
+			a.giveUp(err)
+			return
+		}
+		a.listed = true
+	}
+	if tooMany {
 		close(a.enough)
 	}
 }
