@@ -34,6 +34,8 @@ func (a *app) serveCommand() *cobra.Command {
 		Short: "Do both again and again, and serve metrics",
 		Long: `Backfill, and take back what pods have left, every --interval from when the
 runtime answers, and serve /metrics (Prometheus) and /healthz on --listen.
+Where allocations were lost ADD is served again once each round for the time of
+--grace, and two at least, has found every pod recorded.
 
 /healthz answers 200 while the last round went well, the checkpoint can be
 believed and written, with host-local's directories, and ADD is served; 503 and
