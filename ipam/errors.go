@@ -55,6 +55,10 @@ const (
 	CodeForeignFormat uint = 111
 )
 
+// ErrExhausted is under the error of an ADD, or of STATUS, where a range set has
+// no address to give.
+var ErrExhausted = errors.New("no IP addresses available in range set")
+
 // Error is a failure with the code that the runtime is told. What it wraps can
 // be asked for with [errors.Is] and [errors.As].
 type Error struct {

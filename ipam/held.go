@@ -47,8 +47,8 @@ func (p *Plugin) exhausted(code uint, r Reader, cfg *Config, from pool) error {
 	if unsure := p.Namespaces.Unsure(); unsure != nil {
 		why = "; " + unsure.Error()
 	}
-	return Errorf(code, "no IP addresses available in range set: %s of network %s: %d held; see `%s`%s",
-		short(from.set.String()), cfg.Network, held, cmdline.Command(cfg.DataDir, "dump", "--network", cmdline.Word(cfg.Network)), why)
+	return Errorf(code, "%w: %s of network %s: %d held; see `%s`%s",
+		ErrExhausted, short(from.set.String()), cfg.Network, held, cmdline.Command(cfg.DataDir, "dump", "--network", cmdline.Word(cfg.Network)), why)
 }
 
 // short cuts a list of ranges for a message.

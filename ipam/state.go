@@ -37,9 +37,11 @@ type State interface {
 
 	// Update calls fn in one transaction, committed and durable when Update
 	// returns nil, and without effect on the network's allocations when fn
-	// fails. Only ADD creates what is missing: with another verb, nothing stored
-	// and nothing to take over, fn is not called. Where the state turns out to be
-	// damaged and can be healed, fn is called again; what it did before is gone.
+	// fails. Where fn fails with [ErrExhausted] the range sets of the ADD are kept
+	// all the same. Only ADD creates what is missing: with another verb, nothing
+	// stored and nothing to take over, fn is not called. Where the state turns out
+	// to be damaged and can be healed, fn is called again; what it did before is
+	// gone.
 	Update(verb Verb, network string, fn func(Tx) error) error
 
 	// Defer leaves a DEL that Update could not write for the next call that can.
@@ -79,7 +81,8 @@ type Reader interface {
 	// first.
 	Cursor(set record.RangeSet) netip.Addr
 
-	// Ranges returns the range sets of the network's last ADD.
+	// Ranges returns the range sets of the network's last ADD that was granted
+	// its addresses, or that failed as one of them is exhausted.
 	Ranges() ([]record.RangeSet, error)
 
 	// Whole is why allocations of this boot may be missing, nil where none are.

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -77,7 +78,7 @@ func (u *update) run(fn func(ipam.Tx) error) (verb, err error) {
 	if verb = u.n.Try(u.step); verb != nil {
 		u.p = before
 	} else if verb = u.adopt(); verb == nil {
-		verb = u.verb(fn)
+		verb = u.keepRanges(u.verb(fn))
 	}
 	before = u.p
 	if err := u.n.Try(u.prepare); err != nil {
@@ -87,6 +88,16 @@ func (u *update) run(fn func(ipam.Tx) error) (verb, err error) {
 		}
 	}
 	return verb, u.save()
+}
+
+// keepRanges stores the ranges of an ADD that found no address in them: a node
+// that was full when it moved, or whose ranges were narrowed, would else look as
+// if nothing were wrong. An ADD that fails for another reason leaves nothing.
+func (u *update) keepRanges(verb error) error {
+	if !u.call.Grants || !errors.Is(verb, ipam.ErrExhausted) {
+		return verb
+	}
+	return errors.Join(verb, u.n.Try(func() error { return u.n.SetRanges(u.call.Sets) }))
 }
 
 // due does what earlier calls have left, by way of do.

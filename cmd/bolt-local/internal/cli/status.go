@@ -16,12 +16,13 @@ func (a *app) statusCommand() *cobra.Command {
 held and free, where the move from host-local stands (see migrate --help), and
 what needs attention.
 
-The ranges are those of the network's last ADD. Allocations of a previous boot
-count as free. UNPROVEN are allocations that were imported from host-local or
-from a cache, and that no ADD of bolt-local has made since. Former damage is
-told until "repair --acknowledge". The exit status is 0 also where something
-needs attention, such as a disk that cannot be written, and 1 where the
-checkpoint cannot be believed, or host-local's directory cannot be read.
+The ranges are those of the network's last ADD; one that failed counts where it
+found no address free. Allocations of a previous boot count as free. UNPROVEN
+are allocations that were imported from host-local or from a cache, and that no
+ADD of bolt-local has made since. Former damage is told until
+"repair --acknowledge". The exit status is 0 also where something needs
+attention, such as a disk that cannot be written, and 1 where the checkpoint
+cannot be believed, or host-local's directory cannot be read.
 
 The metrics begin with bolt_local_up, which is 0, and alone, where nothing could
 be read.`,
