@@ -31,8 +31,11 @@ To go back to host-local with all pods running:
     bolt-local migrate rollback --network %[8]s --data-dir %[9]s
 
 It makes the directory again from what bolt-local knows. Only then change the
-type in the network's configuration. If that was done before, or no pod starts
-any more, add --force. Do not remove this file by hand.
+type in the network's configuration. In the same edit see that ipam.dataDir is
+the directory in which this file stands, or left out for /var/lib/cni/networks:
+host-local knows nothing of ipam.migration.hostLocalDir, and would start empty
+elsewhere. If the type was changed before, or no pod starts any more, add
+--force to the command. Do not remove this file by hand.
 
 %[3]s
 %[4]s%[1]s

@@ -27,6 +27,7 @@ func TestANoticeTellsAPersonWhatToDo(t *testing.T) {
 	for _, want := range []string{
 		"network podnet", "/var/lib/cni/bolt-local", "host-local",
 		"bolt-local migrate rollback --network podnet --data-dir /var/lib/cni/bolt-local",
+		"In the same edit see that ipam.dataDir is\nthe directory in which this file stands",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)

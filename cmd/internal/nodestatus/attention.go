@@ -31,6 +31,7 @@ const (
 	KindSetAside         Kind = "set-aside"
 	KindNamespaceGone    Kind = "namespace-gone"
 	KindOutsideRanges    Kind = "outside-ranges"
+	KindGoingBack        Kind = "going-back"
 	KindMigrationWaits   Kind = "migration-waits"
 	KindDirectoryChanged Kind = "directory-changed"
 )
@@ -39,8 +40,8 @@ const (
 func kinds() []Kind {
 	return []Kind{
 		KindProblem, KindLost, KindExhausted, KindTwoHolders, KindFormsDiffer, KindHealed, KindDeferredDel, KindTombstone,
-		KindNearlyFull, KindOverlap, KindSetAside, KindNamespaceGone, KindOutsideRanges, KindMigrationWaits,
-		KindDirectoryChanged,
+		KindNearlyFull, KindOverlap, KindSetAside, KindNamespaceGone, KindOutsideRanges, KindGoingBack,
+		KindMigrationWaits, KindDirectoryChanged,
 	}
 }
 

@@ -51,6 +51,7 @@ func (c *copier) stored(n *Network, why error) {
 	stored := c.tx.Network(n.Name)
 	if n.Migration.Phase == "" {
 		n.Migration = storedMigration(stored, c.snap.Epoch)
+		n.Migration.HostLocalDataDir = parentToName(c.reader.State.Store.Dir(), n.Migration.Directory)
 	}
 	n.Allocations, n.Partial = nil, true
 	var unreadable error // the first; the others are counted

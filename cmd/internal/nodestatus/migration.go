@@ -16,6 +16,9 @@ type Migration struct {
 	Waits  string       // why that ADD did not take the next step
 	// Directory is host-local's; in contract the tombstone is in its place.
 	Directory string
+	// HostLocalDataDir is the ipam.dataDir that going back to host-local needs, ""
+	// where changing the type is enough.
+	HostLocalDataDir string
 	// Shut: the tombstone is there.
 	Shut bool
 	// Gap tells in contract what is there instead, and what to do, as a clause
@@ -41,6 +44,8 @@ func (r Reader) newMigration(network string, v engine.View, epoch uint64) Migrat
 		Aside:       p.Blocked(epoch),
 		Changed:     v.Changed,
 		Differences: v.Differences,
+
+		HostLocalDataDir: parentToName(r.State.Store.Dir(), p.OldPath),
 	}
 	if m.Phase == engine.Contract {
 		m.Gap = r.findGap(network, v)

@@ -134,7 +134,7 @@ func TestWhatANewerVersionHasStoredIsCopiedAsFarAsItIsKnown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := nodestatus.Migration{Phase: "frozen", Target: "melted", Waits: "spring", Directory: "/n/podnet", Aside: []form.Aside{
+	want := nodestatus.Migration{Phase: "frozen", Target: "melted", Waits: "spring", Directory: "/n/podnet", HostLocalDataDir: "/n", Aside: []form.Aside{
 		{Addr: netip.MustParseAddr("10.1.0.7"), Mark: "now", Epoch: snap.Epoch}, // and 10.1.0.8 is given out again
 		{Addr: netip.MustParseAddr("10.1.0.9"), Mark: "a link", Epoch: snap.Epoch - 1, Fixed: true},
 	}}

@@ -19,6 +19,9 @@ type MigrationStatus struct {
 	// Directory is host-local's, Shut that the tombstone is in its place.
 	Directory string `json:"directory,omitempty"`
 	Shut      bool   `json:"shut,omitempty"`
+	// HostLocalDataDir is the ipam.dataDir that the configuration needs together
+	// with the type host-local, "" where the type alone is enough.
+	HostLocalDataDir string `json:"hostLocalDataDir,omitempty"`
 	// DirectoryChanged: somebody else has written there since the last call.
 	DirectoryChanged bool `json:"directoryChanged,omitempty"`
 	// Unproven counts the allocations of this boot that were imported, HostLocal
@@ -41,6 +44,7 @@ func NewMigrationStatus(n Network, plugin *ipam.Plugin, epoch uint64) MigrationS
 		Directory:        m.Directory,
 		Shut:             m.Shut,
 		DirectoryChanged: m.Changed,
+		HostLocalDataDir: m.HostLocalDataDir,
 		SetAside:         m.blocked(),
 	}
 	s.Unproven, s.HostLocal = n.imports(plugin, epoch)

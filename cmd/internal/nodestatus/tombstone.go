@@ -11,7 +11,7 @@ import (
 const (
 	gapMends    = "the next ADD or DEL writes it again"
 	gapStays    = "remove the file, and the next ADD or DEL writes the tombstone"
-	gapAnothers = "each ADD fails until ipam.dataDir is that directory, or the file is removed"
+	gapAnothers = "each ADD fails until ipam.dataDir is that directory; do not remove the file: addresses would be given out twice"
 	gapOpen     = "so host-local would start there and give out addresses that are held"
 )
 

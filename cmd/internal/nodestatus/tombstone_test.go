@@ -66,7 +66,7 @@ func TestAFileInThePlaceOfTheDirectory(t *testing.T) {
 		"somebody's, in legacy":           {engine.Legacy, &form.Notice{}, "each ADD fails until it is moved away"},
 		"somebody's, where none is read":  {engine.Contract, &form.Notice{}, ""},
 		"our own tombstone, gives way":    {engine.Expand, tombstone(dir, running), ""},
-		"another checkpoint's":            {engine.Switch, tombstone("/other", running), "the tombstone of network podnet in the data directory /other: each ADD fails"},
+		"another checkpoint's":            {engine.Switch, tombstone("/other", running), "the tombstone of network podnet in the data directory /other: each ADD fails until ipam.dataDir is that directory; do not remove the file"},
 		"another checkpoint's, of before": {engine.Switch, tombstone("/other", "an-earlier-boot"), ""},
 	} {
 		t.Run(story, func(t *testing.T) {

@@ -23,6 +23,13 @@ with its pods running. The move has four phases:
             of the directory, the tombstone, on which host-local fails.
             Back to host-local: first "migrate rollback", then change the type.
 
+Before the type is changed back: host-local reads ipam.dataDir, and not
+ipam.migration.hostLocalDir. DIRECTORY in "migrate status" must be
+<ipam.dataDir>/<network>, or /var/lib/cni/networks/<network> without dataDir.
+Where it is not, set dataDir to its parent in the same edit as the type; else
+host-local starts empty and gives every address out again. It ignores
+ipam.exclude, too: narrow the ranges instead.
+
 In each phase but contract, what host-local does meanwhile is taken over by the
 next call. A network with a directory enters at switch, one without at contract.
 ipam.migration.phase in the configuration names another target, towards which

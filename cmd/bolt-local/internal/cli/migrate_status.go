@@ -21,6 +21,8 @@ type migrateNetwork struct {
 	nodestatus.MigrationStatus
 	// Held counts the allocations of this boot.
 	Held int `json:"held"`
+	// back is what a person has to know before the type is changed back.
+	back string
 }
 
 func (a *app) migrateStatusCommand() *cobra.Command {
@@ -30,7 +32,10 @@ func (a *app) migrateStatusCommand() *cobra.Command {
 		Long: `Show for each network its phase, the target that its configuration names, and
 what the next step towards it waits for. HELD are the allocations of this boot,
 HOST-LOCAL'S those of them that host-local made, and DIRECTORY is host-local's,
-which in phase contract is shut: the tombstone stands in its place.`,
+which in phase contract is shut: the tombstone stands in its place.
+
+A line below tells where going back to host-local needs more than the type: it
+reads ipam.dataDir, and not ipam.migration.hostLocalDir.`,
 		Example: `  bolt-local migrate status
   bolt-local migrate status --output json | jq '.networks[] | {name, phase}'`,
 	}
@@ -59,6 +64,7 @@ func (a *app) newMigrateStatus(snap nodestatus.Snapshot) migrateStatus {
 			Name:            n.Name,
 			MigrationStatus: nodestatus.NewMigrationStatus(n, a.plugin, snap.Epoch),
 			Held:            a.held(snap, n),
+			back:            n.Migration.GoingBack(),
 		})
 	}
 	return st
@@ -83,7 +89,8 @@ func (a *app) printMigrateStatus(st migrateStatus, form string) error {
 }
 
 // printMigrateTable prints a line for each network. A terminal that is too
-// narrow for a reason gets it in full below.
+// narrow for a reason gets it in full below, and so does everybody who has to
+// know something before going back.
 func printMigrateTable(s screen, st migrateStatus) error {
 	t := &table{columns: []column{
 		{title: "NETWORK", least: 7},
@@ -109,19 +116,26 @@ func printMigrateTable(s screen, st migrateStatus) error {
 		_, err := fmt.Fprintln(s, "No network is stored.")
 		return err
 	}
-	if err := t.print(s); err != nil || !s.terminal() {
+	if err := t.print(s); err != nil {
 		return err
 	}
-	return printWaits(s, st)
+	return printBelow(s, st)
 }
 
-func printWaits(s screen, st migrateStatus) error {
-	gap := "\n"
+// printBelow prints what has no place in the table.
+func printBelow(s screen, st migrateStatus) error {
+	var lines []string
 	for _, n := range st.Networks {
-		if n.WaitsFor == "" {
-			continue
+		if n.WaitsFor != "" && s.terminal() {
+			lines = append(lines, fmt.Sprintf("network %s waits: %s", n.Name, n.WaitsFor))
 		}
-		if err := writeWrapped(s, gap, wording.Printable(wording.OneLine(fmt.Sprintf("network %s waits: %s", n.Name, n.WaitsFor)))); err != nil {
+		if n.back != "" {
+			lines = append(lines, fmt.Sprintf("network %s, going back: %s", n.Name, n.back))
+		}
+	}
+	gap := "\n"
+	for _, line := range lines {
+		if err := writeWrapped(s, gap, wording.Printable(wording.OneLine(line))); err != nil {
 			return err
 		}
 		gap = ""

@@ -44,7 +44,8 @@ func (a *app) rollbackCommand() *cobra.Command {
 
 From contract, the tombstone gives way to host-local's directory, written anew
 from the checkpoint. From then on the type may be changed back to host-local,
-with all pods running. Further steps back are not needed for that.
+with all pods running, and ipam.dataDir with it where "migrate status" says so.
+Further steps back are not needed for that.
 
 The steps to expand and to legacy wait while two attachments hold one address,
 as the directory can name one of them. In legacy the checkpoint forgets what the

@@ -55,6 +55,9 @@ func (a *app) verify(only string) error {
 		if differs {
 			differing = append(differing, n.Name)
 		}
+		if back := n.Migration.GoingBack(); back != "" {
+			text += "\n  " + wording.Printable(back)
+		}
 		if _, err := fmt.Fprintf(a.out, "network %s: %s\n", wording.Printable(n.Name), text); err != nil {
 			return err
 		}
