@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -29,9 +30,21 @@ its first one has.`,
   bolt-local forget oldnet`,
 	}
 	dryRun := cmd.Flags().Bool("dry-run", false, "say what would be forgotten, and change nothing")
-	return a.argument(cmd, "say which network", a.completeNetworks, func(_ *cobra.Command, network string) error {
-		return a.forget(network, *dryRun)
+	network := a.networkFlag(cmd, "the `network`, instead of the argument")
+	a.argument(cmd, "say which network", a.completeNetworks, func(_ *cobra.Command, arg string) error {
+		return a.forget(cmp.Or(*network, arg), *dryRun)
 	})
+	one := cmd.Args
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		switch {
+		case *network == "":
+			return one(cmd, args)
+		case len(args) > 0:
+			return fmt.Errorf("unexpected argument %q beside --network", args[0])
+		}
+		return nil
+	}
+	return cmd
 }
 
 func (a *app) forget(network string, dryRun bool) error {
