@@ -1,6 +1,7 @@
 package migrate
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"net/netip"
@@ -262,5 +263,50 @@ func TestRestoreLeavesBothFormsAlike(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// One bit of what is stored of a network's move is damage for all calls. Else a
+// journal would be begun anew from it, and taken for complete.
+func TestADamagedMigrationIsNoticedByTheCallOfAnotherNetwork(t *testing.T) {
+	for name, gone := range map[string][]string{
+		"it is healed from the journal": nil,
+		"there is no journal":           {store.JournalFile},
+		"nor a tombstone":               {store.JournalFile, "othernet"},
+		"there is no tombstone":         {"othernet"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n, _ := twoNetworks(t, engine.Switch)
+			n.flips(`"phase":"contract"`)
+			for _, file := range gone {
+				if err := os.Remove(n.file(file)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			n.mustAdd("podnet", "switch", "c")
+			if slices.Contains(gone, store.JournalFile) { // podnet alone was healed
+				n.refused("ADD", second(n.add("othernet", "", "new")), "othernet")
+				n.repaired(store.Repair{Accept: true})
+			}
+			n.expectHeld("othernet", map[string]string{"10.8.0.2": "x", "10.8.0.3": "y"})
+			n.mustAdd("othernet", "", "new")
+		})
+	}
+}
+
+// flips flips a bit in each copy of text in the checkpoint.
+func (n *ailing) flips(text string) {
+	n.t.Helper()
+	b, err := os.ReadFile(n.file(store.CheckpointFile))
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	flipped := []byte(text)
+	flipped[len(flipped)-2] ^= 1
+	if !bytes.Contains(b, []byte(text)) {
+		n.t.Fatalf("the checkpoint does not have %q", text)
+	}
+	if err := os.WriteFile(n.file(store.CheckpointFile), bytes.ReplaceAll(b, []byte(text), flipped), 0o600); err != nil {
+		n.t.Fatal(err)
 	}
 }

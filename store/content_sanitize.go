@@ -1,5 +1,34 @@
 package store
 
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/bolt-local/bolt-local/store/record"
+)
+
+// unreadable is the first thing in c that whoever reads it takes for damage, nil
+// where all of it can be read. A journal that was begun anew from a checkpoint
+// with damage that nobody had noticed has it, too.
+func (c *content) unreadable() error {
+	networks := c.at(bucketNetworks).each()
+	for _, name := range slices.Sorted(maps.Keys(networks)) {
+		network := networks[name]
+		for key, value := range network.values {
+			if _, err := unseal(name, key, value); isDocument(key) && err != nil {
+				return fmt.Errorf("network %s: the %s: %w", name, key, err)
+			}
+		}
+		for key, value := range network.at(bucketAllocations).eachValue() {
+			if addr, err := keyAddr([]byte(key)); err != nil || !record.Sound(name, addr, value) {
+				return fmt.Errorf("network %s: the record under %x: %w", name, key, errSeal)
+			}
+		}
+	}
+	return nil
+}
+
 // dropKeysOfBuckets drops keys where a bucket belongs: one bit of a page tells the
 // one from the other.
 func (c *content) dropKeysOfBuckets() {
@@ -24,11 +53,9 @@ func (c *content) dropKeysOfBuckets() {
 func (c *content) sanitize() {
 	c.dropKeysOfBuckets()
 	for name, network := range c.at(bucketNetworks).each() {
-		for _, key := range []string{keyRanges, keyMigration, keyLost} {
-			if value, there := network.values[key]; there {
-				if _, err := unseal(name, key, value); err != nil {
-					delete(network.values, key)
-				}
+		for key, value := range network.values {
+			if _, err := unseal(name, key, value); isDocument(key) && err != nil {
+				delete(network.values, key)
 			}
 		}
 		for key, value := range network.at(bucketCursors).eachValue() {

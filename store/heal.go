@@ -168,6 +168,9 @@ func (s *Store) vouches(r replay, file source) error {
 	case known && w.Tx > r.last:
 		return fmt.Errorf("%s ends with transaction %d, but %d was answered", path, r.last, w.Tx)
 	}
+	if err := r.content.unreadable(); err != nil {
+		return fmt.Errorf("%s has what cannot be read: %w", path, err)
+	}
 	bootID := s.opts.BootID()
 	ofBoot := r.header.BootID == bootID
 	id := file.id()

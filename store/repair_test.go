@@ -274,3 +274,38 @@ func TestAFileThatAnotherProgramWroteIsRepaired(t *testing.T) {
 		})
 	}
 }
+
+// A journal that was begun anew from a checkpoint with damage that nobody has
+// noticed has every line, and is not complete.
+func TestAJournalOfWhatCannotBeReadIsNotComplete(t *testing.T) {
+	for name, c := range map[string]struct{ bucket, key string }{
+		"a document": {"", keyMigration},
+		"a record":   {bucketAllocations, string(addrKey(ip("10.0.0.3")))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := newNode(t)
+			n.add("10.0.0.2", "a")
+			n.add("10.0.0.3", "b")
+			err := n.Update(opAdd, func(tx *Tx) error {
+				path := []string{bucketNetworks, "podnet"}
+				if c.bucket != "" {
+					path = append(path, c.bucket)
+				}
+				return tx.put(path, []byte(c.key), []byte("what a bad page has"))
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := n.heal(); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), n.file(JournalFile)+" has what cannot be read") {
+				t.Errorf("healing: %v", err)
+			}
+			report := n.mend(Repair{})
+			if report.Complete != "" || !slices.Contains(report.Lost, "podnet") {
+				t.Errorf("complete %q, lost %q", report.Complete, report.Lost)
+			}
+			if got := n.held(); got["10.0.0.2"] == "" {
+				t.Errorf("held: %v", got)
+			}
+		})
+	}
+}

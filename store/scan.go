@@ -21,8 +21,8 @@ const scanPages = 128
 var errContent = errors.New("its content does not fit together")
 
 // scan looks at all pages in use: at their structure, at the checksum of each
-// record, and whether both indexes of a network name the same addresses. bbolt
-// has not mapped the file yet. The error wraps errContent where it can.
+// record and document of a network, and whether both its indexes name the same
+// addresses. bbolt has not mapped the file yet. The error wraps errContent where it can.
 func scan(f *os.File, m pages.Meta) error {
 	data, err := unix.Mmap(int(f.Fd()), 0, int(m.HighWater)*int(m.PageSize), unix.PROT_READ, unix.MAP_SHARED|unix.MAP_POPULATE)
 	if err != nil {
@@ -54,7 +54,15 @@ type addrBytes [addrLen]byte
 func (a addrBytes) compare(b addrBytes) int { return bytes.Compare(a[:], b[:]) }
 
 func (s *scanner) visit(path [][]byte, key, value []byte) error {
-	if len(path) != 3 || string(path[0]) != bucketNetworks {
+	switch {
+	case len(path) == 0 || string(path[0]) != bucketNetworks:
+		return nil
+	case len(path) == 2 && isDocument(string(key)):
+		if _, err := unseal(string(path[1]), string(key), value); err != nil {
+			s.damagedIn(path[1], fmt.Errorf("the %s: %w", key, err))
+		}
+		return nil
+	case len(path) != 3:
 		return nil
 	}
 	if !bytes.Equal(path[1], s.network) {
@@ -98,8 +106,10 @@ func (s *scanner) endNetwork() {
 	s.allocated, s.records, s.attached = s.allocated[:0], s.records[:0], s.attached[:0]
 }
 
-func (s *scanner) damaged(err error) {
+func (s *scanner) damaged(err error) { s.damagedIn(s.network, err) }
+
+func (s *scanner) damagedIn(network []byte, err error) {
 	if s.err == nil {
-		s.err = fmt.Errorf("%w: %w: network %s: %w", ErrDamaged, errContent, s.network, err)
+		s.err = fmt.Errorf("%w: %w: network %s: %w", ErrDamaged, errContent, network, err)
 	}
 }

@@ -13,6 +13,9 @@ import (
 // its CRC-32C in front, big endian.
 const sumLen = 4
 
+// isDocument tells whether a network has a document under that key.
+func isDocument(key string) bool { return key == keyRanges || key == keyMigration || key == keyLost }
+
 // documentSum is the checksum of a document. It covers network, NUL, key and NUL
 // before it, so that one in a wrong place is noticed; of the ranges, the document
 // alone.

@@ -109,6 +109,11 @@ func (a *app) loadHealed(f gcFlags) (nodestatus.Snapshot, error) {
 			return nodestatus.Snapshot{}, err
 		}
 	}
+	if !f.dryRun && f.network != "" && a.store(0).CountDeferred() > 0 { // also where it is not stored any more
+		if err := a.state().Update(ipam.VerbOperatorGC, f.network, func(ipam.Tx) error { return nil }); err != nil {
+			return nodestatus.Snapshot{}, err
+		}
+	}
 	snap, err := a.load(f.network)
 	if err == nil {
 		err = snap.CheckpointErr()
