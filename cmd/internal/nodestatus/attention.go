@@ -31,7 +31,6 @@ const (
 	KindSetAside         Kind = "set-aside"
 	KindNamespaceGone    Kind = "namespace-gone"
 	KindOutsideRanges    Kind = "outside-ranges"
-	KindGoingBack        Kind = "going-back"
 	KindMigrationWaits   Kind = "migration-waits"
 	KindDirectoryChanged Kind = "directory-changed"
 )
@@ -40,8 +39,8 @@ const (
 func kinds() []Kind {
 	return []Kind{
 		KindProblem, KindLost, KindExhausted, KindTwoHolders, KindFormsDiffer, KindHealed, KindDeferredDel, KindTombstone,
-		KindNearlyFull, KindOverlap, KindSetAside, KindNamespaceGone, KindOutsideRanges, KindGoingBack,
-		KindMigrationWaits, KindDirectoryChanged,
+		KindNearlyFull, KindOverlap, KindSetAside, KindNamespaceGone, KindOutsideRanges, KindMigrationWaits,
+		KindDirectoryChanged,
 	}
 }
 

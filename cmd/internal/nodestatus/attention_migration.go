@@ -30,9 +30,6 @@ func (f *finder) migration(n Network) {
 	if m.Waits != "" {
 		f.add(Notice{Kind: KindMigrationWaits, Network: n.Name, Text: waitsText(m)})
 	}
-	if text := m.GoingBack(); text != "" {
-		f.add(Notice{Kind: KindGoingBack, Network: n.Name, Text: text + "."})
-	}
 	f.aside(n)
 }
 

@@ -39,10 +39,6 @@ func TestWhatTheMoveNeedsAPersonFor(t *testing.T) {
 			nodestatus.Network{Migration: nodestatus.Migration{Phase: engine.Contract, Directory: dir, Gap: "nothing is at " + dir + "; the next ADD or DEL writes it again"}},
 			map[nodestatus.Kind]string{nodestatus.KindTombstone: "No tombstone: nothing is at " + dir + "; the next ADD or DEL writes it again."},
 		},
-		"a directory that host-local would not look for": {
-			nodestatus.Network{Migration: nodestatus.Migration{Phase: engine.Contract, Shut: true, Directory: dir, HostLocalDataDir: "/var/lib/cni/networks"}},
-			map[nodestatus.Kind]string{nodestatus.KindGoingBack: "Set ipam.dataDir to /var/lib/cni/networks in the same edit."},
-		},
 		"the next step waits": {
 			nodestatus.Network{Migration: nodestatus.Migration{Phase: engine.Expand, Target: engine.Legacy, Waits: "10.1.0.2 is held by two attachments"}},
 			map[nodestatus.Kind]string{nodestatus.KindMigrationWaits: "The step from expand to legacy waits: 10.1.0.2 is held by two attachments."},

@@ -117,7 +117,6 @@ bolt_local_attention{kind="overlap"} 1
 bolt_local_attention{kind="set-aside"} 0
 bolt_local_attention{kind="namespace-gone"} 1
 bolt_local_attention{kind="outside-ranges"} 1
-bolt_local_attention{kind="going-back"} 0
 bolt_local_attention{kind="migration-waits"} 1
 bolt_local_attention{kind="directory-changed"} 0
 `[1:])

@@ -139,7 +139,7 @@ func noticeStyle(n nodestatus.Notice) style {
 	switch n.Kind {
 	case nodestatus.KindProblem, nodestatus.KindLost, nodestatus.KindExhausted, nodestatus.KindTwoHolders, nodestatus.KindFormsDiffer:
 		return red
-	case nodestatus.KindGoingBack, nodestatus.KindMigrationWaits, nodestatus.KindDirectoryChanged:
+	case nodestatus.KindMigrationWaits, nodestatus.KindDirectoryChanged:
 		return plain
 	}
 	return yellow
