@@ -82,10 +82,15 @@ func lossesIn(tx *store.Tx) losses {
 // of a delegate of multus, the runtime does not tell.
 func (s State) settleLosses(b Backfill, incomplete string, report *BackfillReport) error {
 	var found losses
+	unsearched := false
 	err := s.Store.Read(func(tx *store.Tx) error {
 		found = lossesIn(tx)
+		unsearched = slices.ContainsFunc(tx.Damages(), store.Damage.Unsearched)
 		return nil
 	})
+	if b.DryRun && unsearched {
+		incomplete = cmp.Or(incomplete, "what was kept of the damaged checkpoint is searched first")
+	}
 	configs := byNetwork(b.Configs)
 	for _, name := range found.networks {
 		if configs[name] == nil && incomplete == "" {

@@ -35,7 +35,7 @@ func (s State) fillable(b Backfill) (_ []backfill.Network, unseen map[string]err
 	known := map[string]stored{}
 	configs := byNetwork(b.Configs)
 	err := s.Store.Read(func(tx *store.Tx) error {
-		if l, lost := tx.Lost(); lost && slices.ContainsFunc(tx.Damages(), store.Damage.Unsearched) {
+		if l, lost := tx.Lost(); lost && !b.DryRun && slices.ContainsFunc(tx.Damages(), store.Damage.Unsearched) {
 			return fmt.Errorf("%w: %s", store.ErrLost, l.Reason)
 		}
 		names := tx.Networks()

@@ -43,7 +43,11 @@ func (s State) admit(network string, c form.Contents, accepted bool) error {
 		return fmt.Errorf("%w: %s says that this boot has allocations of network %s in %s", store.ErrLost, path, network, there)
 	}
 	if !c.Exists && c.Shut == nil && s.Config.Migration.HostLocalDir == "" {
-		if other := filepath.Join(ipam.DefaultLegacyParent, network); other != path && isDir(other) {
+		other := filepath.Join(ipam.DefaultLegacyParent, network)
+		if err := s.shutElsewhere(network, other); err != nil && other != path {
+			return err
+		}
+		if other != path && isDir(other) {
 			return ipam.Errorf(ipam.CodeConfig,
 				"host-local's directory of network %s is missing at %s, where ipam.dataDir has it, but there is one at %s: name its parent in ipam.migration.hostLocalDir, or remove it",
 				network, path, other)
@@ -55,6 +59,19 @@ func (s State) admit(network string, c form.Contents, accepted bool) error {
 			"ipam.dataDir %s is on tmpfs, and host-local's directory %s is not: after a reboot nobody would know which of them is right; put ipam.dataDir on a disk", s.Store.Dir(), path)
 	}
 	return nil
+}
+
+// shutElsewhere tells of a tombstone of another checkpoint at the default place of
+// host-local's directory: ipam.dataDir alone was changed, and that is the network's.
+func (s State) shutElsewhere(network, path string) error {
+	if isDir(path) {
+		return nil
+	}
+	c, err := hostlocal.At(path).Look()
+	if err != nil {
+		return nil // it is nobody's tombstone
+	}
+	return s.engine(network).NotAnothers(c)
 }
 
 // another tells whether dataDir has another checkpoint than ours: one path may

@@ -3,7 +3,9 @@ package migrate
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/bolt-local/bolt-local/migrate/engine"
 	"github.com/bolt-local/bolt-local/migrate/form"
@@ -82,6 +84,9 @@ func (s State) lostBy(path string) error {
 func (s State) whole(tx *store.Tx, call engine.Call) error {
 	n := tx.Network(call.Network)
 	err := n.Whole()
+	if err == nil {
+		err = s.shutOut(tx, call)
+	}
 	switch {
 	case err == nil, !call.Grants && (!call.Frees || n.Exists()):
 		return nil
@@ -91,11 +96,35 @@ func (s State) whole(tx *store.Tx, call engine.Call) error {
 			return fmt.Errorf("host-local's directory: %w", lookErr)
 		}
 		l, _ := n.Lost()
-		if complete(l.Migrations[call.Network], call, c) {
+		if !slices.Contains(l.Contested, call.Network) && complete(l.Migrations[call.Network], call, c) {
 			return nil
 		}
 	}
 	return err
+}
+
+// shutOut is that a tombstone of this boot tells of a network that is not stored: it
+// is older than the checkpoint, and what it stands for was lost.
+func (s State) shutOut(tx *store.Tx, call engine.Call) error {
+	if tx.Network(call.Network).Exists() || tx.Accepted() || s.Store.BootID() == "" {
+		return nil
+	}
+	path := call.OldPath
+	if path == "" {
+		for p, n := range s.notices() {
+			if n.Network == call.Network {
+				path = p
+			}
+		}
+	}
+	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	c, err := hostlocal.At(path).Look()
+	if err != nil || c.Shut == nil || c.Shut.BootID != s.Store.BootID() || !s.Owns(*c.Shut, call.Network) {
+		return nil
+	}
+	return fmt.Errorf("%w: %s says that this boot has allocations of network %s in %s", store.ErrLost, path, call.Network, s.Store.Path())
 }
 
 // complete tells whether what the call's older form says is all of its network,

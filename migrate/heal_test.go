@@ -180,6 +180,22 @@ func TestANetworkWithTwoHoldersOfAnAddressIsNotHealedFromItsDirectory(t *testing
 	}
 }
 
+// Nor where another network's call has healed the checkpoint before.
+func TestANetworkWithTwoHoldersIsRefusedAfterAnotherWasHealed(t *testing.T) {
+	n, _ := twoNetworks(t, engine.Switch)
+	n.hostLocalAdds("third", "10.5.0.50", "old")
+	addr := n.mustAdd("third", "switch", "a")
+	if err := os.RemoveAll(n.file("third")); err != nil {
+		t.Fatal(err)
+	}
+	n.hostLocalAdds("third", addr.String(), "guest")
+	n.mustAdd("third", "switch", "b") // both hold it from now on
+	n.mustAdd("third", "switch", "d") // and both meta pages say so
+	n.damaged(true)
+	n.mustAdd("podnet", "switch", "c")
+	n.refused("ADD", second(n.add("third", "switch", "e")), "third")
+}
+
 // A directory in another place than the network's is none of its witnesses.
 func TestANetworkIsNotHealedFromADirectoryInAnotherPlace(t *testing.T) {
 	for _, phase := range []engine.Phase{engine.Legacy, engine.Switch} {

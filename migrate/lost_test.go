@@ -1,6 +1,7 @@
 package migrate
 
 import (
+	"maps"
 	"net/netip"
 	"os"
 	"slices"
@@ -112,5 +113,69 @@ func TestALossIsNotAcceptedBeforeTheKeptFileWasSearched(t *testing.T) {
 	}
 	if got, _ := n.held("delegate"); got[z] != "z" {
 		t.Errorf("the delegate has %v", got)
+	}
+}
+
+// What is lost of one network changes nothing of what a backup brings back in
+// another, see the table in docs/reliability.md.
+func TestRestoreBringsBackTheLivingAlsoWhereAnotherNetworkIsLost(t *testing.T) {
+	for name, lost := range map[string]bool{"nothing is lost": false, "othernet is lost": true} {
+		t.Run(name, func(t *testing.T) {
+			n, held := twoNetworks(t, engine.Switch)
+			backup := n.backup()
+			if err := n.plugin().Del(n.call("podnet", "switch", "b")); err != nil { // its namespace is there
+				t.Fatal(err)
+			}
+			n.mustDel("othernet", "", "y")
+			n.ended("y")
+			if lost {
+				n.damaged(true)
+			}
+			n.mustAdd("podnet", "switch", "c0")
+			n.mustDel("podnet", "switch", "c0")
+			r, err := n.state(nil).Restore(store.Repair{Backup: backup}, []string{n.cache})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := slices.Contains(r.Lost, "othernet"); got != lost {
+				t.Errorf("%q are lost", r.Lost)
+			}
+			n.mustAdd("podnet", "switch", "c1") // brings both forms together
+			got, _ := n.held("podnet")
+			for addr, id := range held {
+				if id == "b" && got[addr] != "b" {
+					t.Errorf("podnet has %v", got)
+				}
+			}
+			if got, _ := n.held("othernet"); slices.Contains(slices.Collect(maps.Values(got)), "y") {
+				t.Errorf("othernet has %v, and y has ended", got)
+			}
+		})
+	}
+}
+
+func TestADryRunOfBackfillAfterAHealingTellsWhatIsKnown(t *testing.T) {
+	n, held := twoNetworks(t, engine.Switch)
+	n.damaged(true)
+	held[n.mustAdd("podnet", "switch", "c")] = "c" // heals podnet alone
+	fill := Backfill{DryRun: true, Complete: true, Configs: []*ipam.Config{n.config("podnet", "10.6.0.0/24", "switch"), n.config("othernet", "10.8.0.0/24", "")}}
+	for addr, id := range held {
+		fill.Running = append(fill.Running, n.runs(id, addr.String()))
+	}
+	r, err := n.state(nil).Backfill(fill)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range r.Filled {
+		if f.Outcome == backfill.Added {
+			t.Errorf("would add %s of %s to %s", f.Addr, f.Holder.ContainerID, f.Network)
+		}
+	}
+	if r.Accepted || r.Lost == "" {
+		t.Errorf("accepted %v, lost %q", r.Accepted, r.Lost)
+	}
+	fill.Configs, fill.Network = nil, "podnet"
+	if _, err := n.state(nil).Backfill(fill); err != nil {
+		t.Errorf("of podnet, which is stored: %v", err)
 	}
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -17,10 +18,29 @@ func (c *content) updateMigration(network string, change func([]byte) []byte) {
 	}
 }
 
-// migrations are the migration documents of all networks, nil for one that has
-// none that can be read.
+// loss is what c says of all networks that are not stored, the zero Loss for
+// nothing that can be read.
+func (c *content) loss() Loss {
+	l, err := parseLoss("", c.get([]string{bucketMeta}, keyLost))
+	if err != nil {
+		return Loss{}
+	}
+	return l
+}
+
+// lastMigration is the document of a network, also of one that was lost.
+func (c *content) lastMigration(network string) []byte {
+	if doc := c.migration(network); doc != nil {
+		return doc
+	}
+	return c.loss().Migrations[network]
+}
+
+// migrations are the migration documents of all networks, of those that were lost,
+// too; nil for one that has none that can be read.
 func (c *content) migrations() map[string][]byte {
 	docs := map[string][]byte{}
+	maps.Copy(docs, c.loss().Migrations)
 	for name := range c.at(bucketNetworks).each() {
 		docs[name] = c.migration(name)
 	}

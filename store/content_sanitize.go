@@ -12,6 +12,11 @@ import (
 // where all of it can be read. A journal that was begun anew from a checkpoint
 // with damage that nobody had noticed has it, too.
 func (c *content) unreadable() error {
+	if lost := c.get([]string{bucketMeta}, keyLost); lost != nil {
+		if _, err := unseal("", keyLost, lost); err != nil {
+			return fmt.Errorf("meta/%s: %w", keyLost, err)
+		}
+	}
 	networks := c.at(bucketNetworks).each()
 	for _, name := range slices.Sorted(maps.Keys(networks)) {
 		network := networks[name]

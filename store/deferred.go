@@ -167,6 +167,9 @@ func (n *Network) dropMarks(there map[string]bool) error {
 // once the transaction is durable.
 func (n *Network) MarkDone(d Deferred) error {
 	n.tx.done = append(n.tx.done, d)
+	if !n.Exists() { // where nothing is stored nothing can be freed twice
+		return nil
+	}
 	return n.tx.put(n.path(bucketDeferred), []byte(d.file), []byte(d.id))
 }
 

@@ -60,7 +60,7 @@ func (u *unscanned) scan() {
 	if u == nil || u.scanned {
 		return
 	}
-	if err := pages.Scan(u.data, u.meta, func([][]byte, []byte, []byte) error { return nil }); err != nil {
+	if err := scanAll(u.data, u.meta); err != nil {
 		panic(damagedPage(u.path, err))
 	}
 	u.scanned = true

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/bolt-local/bolt-local/store/pages"
@@ -103,9 +104,9 @@ func (s *Store) complete(bootID string, h Heal, problem error) (*content, Source
 	if fileErr == nil && file.content.knowsBoot(bootID) {
 		boots = append(boots, bootID) // lock and journal may be another's
 	}
-	migration := r.content.migration(h.Network)
+	migration := r.content.lastMigration(h.Network)
 	if migration == nil {
-		migration = file.content.migration(h.Network)
+		migration = file.content.lastMigration(h.Network)
 	}
 	switch {
 	// Another program may have written in this boot, and named it nowhere.
@@ -124,16 +125,17 @@ func (s *Store) complete(bootID string, h Heal, problem error) (*content, Source
 // older form alone. What can be read of the others tells later what of theirs is
 // to be believed.
 func (s *Store) fromOldForm(bootID string, h Heal, r replay, file source) (*content, Source, error) {
-	for _, known := range []source{{content: r.content}, file} {
-		if addr, is := known.contested(h.Network, bootID); is {
-			return nil, "", fmt.Errorf("%s of network %s has several holders, of whom the older form can name one", addr, h.Network)
-		}
+	known := []source{{content: r.content}, file}
+	contested := contestedIn(known, bootID)
+	if addr, is := contested[h.Network]; is {
+		return nil, "", fmt.Errorf("%s of network %s has several holders, of whom the older form can name one", addr, h.Network)
 	}
 	c := notesOf(r, file)
 	l := Loss{Epoch: c.beginEpoch(bootID), Reason: "a damaged checkpoint may have had it, and nothing that was left has all of that"}
 	l.Migrations = file.content.migrations()
 	maps.Copy(l.Migrations, r.content.migrations()) // the journal is ahead
 	maps.DeleteFunc(l.Migrations, func(network string, doc []byte) bool { return doc == nil || network == h.Network })
+	l.Contested = slices.Sorted(maps.Keys(contested))
 	return c, SourceOldForm, c.lose("", l)
 }
 

@@ -17,6 +17,9 @@ type Loss struct {
 	// Migrations are the documents, by network, of those that are not stored any
 	// more, as far as they could be read.
 	Migrations map[string][]byte `json:"migrations,omitempty"`
+	// Contested are those of them that had an address with several holders, of whom
+	// an older form can name one.
+	Contested []string `json:"contested,omitempty"`
 }
 
 // lose marks the allocations of a network, "" for all that are not stored, as
@@ -113,6 +116,12 @@ func (t *Tx) Accepted() bool {
 	}
 	n, err := bytesUint64(b.Get([]byte(keyAccepted)))
 	return err == nil && n == t.epoch
+}
+
+// accepted is [Tx.Accepted] of a checkpoint in memory.
+func (c *content) accepted(epoch uint64) bool {
+	n, err := bytesUint64(c.get([]string{bucketMeta}, keyAccepted))
+	return err == nil && n == epoch
 }
 
 // acceptLoss is [Tx.AcceptLoss] for a checkpoint in memory. epoch is the number of

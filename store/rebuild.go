@@ -161,6 +161,10 @@ func (b *rebuild) read() error {
 		}
 		b.sources = append(b.sources, backup)
 	}
+	if lost := b.sources[0].content.get([]string{bucketMeta}, keyLost); lost != nil {
+		_, err := unseal("", keyLost, lost)
+		b.othersLost = b.othersLost || err != nil // a mark that cannot be read is one
+	}
 	for _, src := range b.sources {
 		src.content.sanitize()
 		src.content.endLosses(b.bootID)

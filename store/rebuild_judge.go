@@ -127,6 +127,9 @@ func (b *rebuild) loss(network string, epoch uint64) Loss {
 	for _, name := range []string{network, ""} {
 		if was, err := parseLoss(name, b.sources[0].content.get(lossPath(name), keyLost)); err == nil {
 			l.Reason = was.Reason
+			if network == "" {
+				l.Migrations, l.Contested = was.Migrations, was.Contested
+			}
 			break
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -307,5 +308,31 @@ func TestAJournalOfWhatCannotBeReadIsNotComplete(t *testing.T) {
 				t.Errorf("held: %v", got)
 			}
 		})
+	}
+}
+
+// A journal is not begun anew from a document that cannot be read, however many
+// pages there are.
+func TestABigFileWithADamagedDocumentBeginsNoJournal(t *testing.T) {
+	n := newBigNode(t)
+	err := n.Update(opAdd, func(tx *Tx) error { return tx.Network("other").SetMigration([]byte(`{"phase":"contract"}`)) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := n.read(CheckpointFile)
+	flipped := bytes.ReplaceAll(b, []byte(`"contract"`), []byte(`"contrast"`))
+	if bytes.Equal(b, flipped) {
+		t.Fatal("not found")
+	}
+	n.write(CheckpointFile, flipped)
+	if err := os.Remove(n.file(JournalFile)); err != nil { // as one that has grown too long
+		t.Fatal(err)
+	}
+	err = n.update(opAdd, func(net *Network) error { return net.Put(allocation(net.Epoch(), "10.0.50.1", "z")) })
+	if !errors.Is(err, ErrDamaged) {
+		t.Errorf("ADD in podnet: %v", err)
+	}
+	if _, err := os.Stat(n.file(JournalFile)); err == nil {
+		t.Error("a journal was begun")
 	}
 }

@@ -42,7 +42,13 @@ func (s *Store) replace(bootID string, c *content, d Damage, what string) (kept 
 		return "", err
 	}
 	first.BootID = c.newestBoot()
-	return kept, s.install(d, first)
+	if err := s.install(d, first); err != nil {
+		if !exists(s.file(kept)) {
+			kept = "" // nothing was replaced
+		}
+		return kept, err
+	}
+	return kept, nil
 }
 
 // freeName returns a name for a file that is replaced, "" where there is none.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -36,11 +37,7 @@ func (s *Store) Restore(r Repair) (Report, error) {
 		return Report{}, err
 	}
 	current, problem, err := s.current(bootID, r.Deadline)
-	left := Report{}
-	if err == nil && problem == nil && current != nil {
-		left, _, err = s.leftToRepair(bootID, r)
-	}
-	if left.Problem != nil || errors.Is(err, ErrDamaged) && !errors.Is(err, ErrNotRegular) {
+	if errors.Is(err, ErrDamaged) && !errors.Is(err, ErrNotRegular) {
 		_ = l.Unlock()
 		return s.Repair(r)
 	}
@@ -120,6 +117,9 @@ func (m *reconciling) run(current *content) (*content, error) {
 			return nil, err
 		}
 	}
+	if err := m.loseIn(rest, current); err != nil {
+		return nil, err
+	}
 	m.changed = current.fillIn(rest)
 	for _, cl := range claims {
 		if err := m.claim(current, cl); err != nil {
@@ -128,6 +128,24 @@ func (m *reconciling) run(current *content) (*content, error) {
 	}
 	m.losses(current)
 	return current, nil
+}
+
+// loseIn marks the networks of rest that are not known now, where networks were
+// lost: nobody knows what came after the backup.
+func (m *reconciling) loseIn(rest, current *content) error {
+	epoch := current.currentEpoch(m.bootID)
+	others := current.get([]string{bucketMeta}, keyLost) != nil
+	for name := range rest.at(bucketNetworks).each() {
+		shut := slices.Contains(m.repair.Shut, name) && !current.accepted(epoch)
+		if current.at(bucketNetworks, name) != nil || !others && !shut {
+			continue
+		}
+		reason := cmp.Or(current.loss().Reason, "a tombstone of this boot stood where nothing was stored")
+		if err := rest.lose(name, Loss{Epoch: epoch, Reason: reason}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // losses keeps those that are known, unless they are accepted.

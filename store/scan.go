@@ -30,13 +30,21 @@ func scan(f *os.File, m pages.Meta) error {
 	}
 	defer func() { _ = unix.Munmap(data) }()
 	return guard(f.Name(), func() error {
-		s := scanner{}
-		if err := pages.Scan(data, m, s.visit); err != nil {
+		if err := scanAll(data, m); err != nil {
 			return fmt.Errorf("%w: %w", ErrDamaged, err)
 		}
-		s.endNetwork()
-		return s.err
+		return nil
 	})
+}
+
+// scanAll is scan of what is mapped.
+func scanAll(data []byte, m pages.Meta) error {
+	s := scanner{}
+	if err := pages.Scan(data, m, s.visit); err != nil {
+		return err
+	}
+	s.endNetwork()
+	return s.err
 }
 
 // scanner gets all keys of a checkpoint in their order: those of a network one
@@ -55,6 +63,11 @@ func (a addrBytes) compare(b addrBytes) int { return bytes.Compare(a[:], b[:]) }
 
 func (s *scanner) visit(path [][]byte, key, value []byte) error {
 	switch {
+	case len(path) == 1 && string(path[0]) == bucketMeta && string(key) == keyLost:
+		if _, err := unseal("", keyLost, value); err != nil && s.err == nil {
+			s.err = fmt.Errorf("%w: meta/%s: %w", errContent, keyLost, err)
+		}
+		return nil
 	case len(path) == 0 || string(path[0]) != bucketNetworks:
 		return nil
 	case len(path) == 2 && isDocument(string(key)):
@@ -110,6 +123,6 @@ func (s *scanner) damaged(err error) { s.damagedIn(s.network, err) }
 
 func (s *scanner) damagedIn(network []byte, err error) {
 	if s.err == nil {
-		s.err = fmt.Errorf("%w: %w: network %s: %w", ErrDamaged, errContent, network, err)
+		s.err = fmt.Errorf("%w: network %s: %w", errContent, network, err)
 	}
 }

@@ -116,6 +116,30 @@ func (s *source) found(f pages.Found) error {
 	return nil
 }
 
+// contestedIn returns, by network, an address that has several holders of this boot;
+// the zero Addr where an earlier healing has found that.
+func contestedIn(sources []source, bootID string) map[string]netip.Addr {
+	found := map[string]netip.Addr{}
+	for _, s := range sources {
+		for _, network := range s.content.loss().Contested {
+			found[network] = netip.Addr{}
+		}
+		names := maps.Clone(s.names)
+		if names == nil {
+			names = map[string]bool{}
+		}
+		for name := range s.content.migrations() {
+			names[name] = true
+		}
+		for name := range names {
+			if addr, is := s.contested(name, bootID); is {
+				found[name] = addr
+			}
+		}
+	}
+	return found
+}
+
 // contested returns an address of a network that has several holders of this boot.
 func (s source) contested(network, bootID string) (netip.Addr, bool) {
 	current := s.content.currentEpoch(bootID)

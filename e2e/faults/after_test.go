@@ -160,11 +160,11 @@ func (a aftermath) wasTaken(t *testing.T) bool {
 // no more than its last sync has failed may be there.
 func (a aftermath) isDone(t *testing.T) bool {
 	t.Helper()
-	_, phase := a.dump(t)
-	if a.forgets && phase == "" {
-		return true
+	if !a.forgets && (a.replaces || a.way != addAnother) {
+		return false
 	}
-	return !a.replaces && a.way == addAnother && phase == a.faulty.phase
+	_, phase := a.dump(t)
+	return a.forgets && phase == "" || a.way == addAnother && phase == a.faulty.phase
 }
 
 // expectEnd checks what all is to come to.

@@ -2,12 +2,15 @@ package engine_test
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/bolt-local/bolt-local/ipam"
 	"github.com/bolt-local/bolt-local/migrate/engine"
+	"github.com/bolt-local/bolt-local/migrate/engine/enginetest"
 	"github.com/bolt-local/bolt-local/migrate/form"
 )
 
@@ -220,5 +223,29 @@ func TestAViewSeesWhatNoCallHasTakenOver(t *testing.T) {
 			t.Errorf("changed %t, differences %q", v.Changed, v.Differences)
 		}
 		n.wantHeld("the files", n.tree(), before)
+	})
+}
+
+// A pod of the IPAM plugin before runs in the middle of the subnet, and the first
+// configuration leaves it out by two ranges. One range that has both asks again.
+func TestAGapBetweenTwoRangesIsNotCoveredByThem(t *testing.T) {
+	casesOnPairs(t, map[string]engine.Phase{"switch": engine.Switch, "contract": engine.Contract}, func(t *testing.T, n *node, phase engine.Phase) {
+		n.target = phase
+		n.knows("w", "eth0", "10.0.0.5")
+		add := func(id, ranges string) string {
+			n.spaces.begin("/ns/" + id)
+			addr, err := n.addCall(ipam.Call{ContainerID: id, IfName: "eth0", NetNS: "/ns/" + id, Stdin: fmt.Appendf(nil,
+				`{"cniVersion":"1.0.0","name":%q,"type":"bridge","ipam":{"type":"bolt-local","ranges":[[%s]]}}`, enginetest.Network, ranges)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return addr
+		}
+		for _, id := range []string{"a", "b", "c"} {
+			add(id, `{"subnet":"10.0.0.0/24","rangeEnd":"10.0.0.4"},{"subnet":"10.0.0.0/24","rangeStart":"10.0.0.6"}`)
+		}
+		if got := add("d", `{"subnet":"10.0.0.0/24"}`); got == "10.0.0.5" {
+			t.Errorf("%s of w, which lives, is given to d", got)
+		}
 	})
 }

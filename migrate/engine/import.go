@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/bolt-local/bolt-local/internal/failpoint"
@@ -223,11 +224,14 @@ func (u *update) adopt() error {
 	if err != nil {
 		return err
 	}
-	if !u.born && !u.left && covers(stored, u.call.Sets) {
+	// Once in each boot, too: a backfill may have brought the ranges and not have seen
+	// all, and the data directory may have been another's for a while.
+	if !u.born && !u.left && u.p.Asked == u.n.Epoch() && covers(stored, u.call.Sets) {
 		return nil
 	}
 	living := u.Witness.Living()
 	if len(living) == 0 {
+		u.p.Asked = u.n.Epoch()
 		return nil
 	}
 	n := 0
@@ -255,19 +259,21 @@ func (u *update) adopt() error {
 		}
 		return nil
 	})
+	if err == nil {
+		u.p.Asked = u.n.Epoch()
+	}
 	if n > 0 && err == nil {
 		u.warnf("took over %s of living attachments from the cache of results", counted(n))
 	}
 	return err
 }
 
-// covers tells whether each range of sets lies in one that is stored.
+// covers tells whether each range of sets lies in one that is stored. Of one that
+// lies in several together it does not: there may be a gap between them.
 func covers(stored, sets []record.RangeSet) bool {
-	for _, s := range sets {
-		for _, r := range s {
-			if !record.InSets(stored, r.Start) || !record.InSets(stored, r.End) {
-				return false
-			}
+	for _, r := range slices.Concat(sets...) {
+		if !slices.ContainsFunc(slices.Concat(stored...), func(s record.Range) bool { return s.Contains(r.Start) && s.Contains(r.End) }) {
+			return false
 		}
 	}
 	return true

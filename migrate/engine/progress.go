@@ -31,6 +31,8 @@ type Progress struct {
 	// Epoch is the boot in which entries of earlier boots were last removed
 	// from the old form.
 	Epoch uint64
+	// Asked is the boot in which an ADD has last asked the witness who lives.
+	Asked uint64
 	// SetAside are the addresses that the old form blocks.
 	SetAside []form.Aside
 
@@ -47,6 +49,7 @@ const (
 	fieldPlace    = "place"
 	fieldStamp    = "stamp"
 	fieldEpoch    = "epoch"
+	fieldAsked    = "asked"
 	fieldSetAside = "setAside"
 )
 
@@ -78,13 +81,17 @@ func decodeProgress(doc []byte) (Progress, error) {
 		Place:   take(fieldPlace),
 		Stamp:   take(fieldStamp),
 	}
-	if value, given := fields[fieldEpoch]; given {
+	for name, to := range map[string]*uint64{fieldEpoch: &p.Epoch, fieldAsked: &p.Asked} {
+		value, given := fields[name]
+		if !given {
+			continue
+		}
 		n, _ := value.(json.Number)
 		var err error
-		if p.Epoch, err = strconv.ParseUint(n.String(), 10, 64); err != nil {
-			wrong = fmt.Errorf("%w: %s is %v", ErrPhase, fieldEpoch, value)
+		if *to, err = strconv.ParseUint(n.String(), 10, 64); err != nil {
+			wrong = fmt.Errorf("%w: %s is %v", ErrPhase, name, value)
 		}
-		delete(fields, fieldEpoch)
+		delete(fields, name)
 	}
 	if list, ok := fields[fieldSetAside]; ok {
 		b, err := json.Marshal(list)
@@ -112,7 +119,7 @@ func decodeProgress(doc []byte) (Progress, error) {
 // same tells whether q would be stored as p is.
 func (p Progress) same(q Progress) bool {
 	return p.Phase == q.Phase && p.Pending == q.Pending && p.Target == q.Target && p.Waits == q.Waits &&
-		p.OldPath == q.OldPath && p.Place == q.Place && p.Stamp == q.Stamp && p.Epoch == q.Epoch &&
+		p.OldPath == q.OldPath && p.Place == q.Place && p.Stamp == q.Stamp && p.Epoch == q.Epoch && p.Asked == q.Asked &&
 		slices.Equal(p.SetAside, q.SetAside)
 }
 
@@ -143,6 +150,9 @@ func (p Progress) encode() ([]byte, error) {
 	text(fieldStamp, p.Stamp)
 	if p.Epoch != 0 {
 		field(fieldEpoch, p.Epoch)
+	}
+	if p.Asked != 0 {
+		field(fieldAsked, p.Asked)
 	}
 	if len(p.SetAside) > 0 {
 		field(fieldSetAside, p.SetAside)

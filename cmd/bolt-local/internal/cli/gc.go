@@ -109,16 +109,26 @@ func (a *app) loadHealed(f gcFlags) (nodestatus.Snapshot, error) {
 			return nodestatus.Snapshot{}, err
 		}
 	}
-	if !f.dryRun && f.network != "" && a.store(0).CountDeferred() > 0 { // also where it is not stored any more
-		if err := a.state().Update(ipam.VerbOperatorGC, f.network, func(ipam.Tx) error { return nil }); err != nil {
-			return nodestatus.Snapshot{}, err
-		}
+	carriedOut, err := a.carryOut(f)
+	if err != nil {
+		return nodestatus.Snapshot{}, err
 	}
 	snap, err := a.load(f.network)
-	if err == nil {
+	if err == nil || carriedOut && snap.Problem == nil { // it need not be stored
 		err = snap.CheckpointErr()
 	}
 	return snap, err
+}
+
+// carryOut carries out the DELs that wait for a network, also for one that is not
+// stored any more, and tells whether there were any.
+func (a *app) carryOut(f gcFlags) (bool, error) {
+	waiting := a.store(0).CountDeferred()
+	if f.dryRun || f.network == "" || waiting == 0 {
+		return false, nil
+	}
+	err := a.state().Update(ipam.VerbOperatorGC, f.network, func(ipam.Tx) error { return nil })
+	return a.store(0).CountDeferred() < waiting, err
 }
 
 // sweep frees in one network. What it returns is freed, also where it fails later.
