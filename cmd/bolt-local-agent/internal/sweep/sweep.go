@@ -150,7 +150,7 @@ func (s *Sweeper) mayLive(namespaces ipam.Namespaces, c candidate) string {
 	case namespaces.Alive(ns):
 		return "its network namespace " + ns.Path + " is alive"
 	case ns.Inode != 0 && namespaces.Elsewhere(ns):
-		return "whether its network namespace " + ns.Path + " is alive cannot be told from this mount namespace: run the agent in that of the runtime"
+		return "whether its network namespace " + ns.Path + " is alive cannot be told from this mount namespace: run the agent in that of the runtime, or free it by `bolt-local release --force` once you know that it is gone"
 	}
 	for _, e := range s.cached(c) {
 		if ns := namespaces.Identify(e.NetNS); namespaces.Alive(ns) && !namespaces.IsOwn(ns) {
