@@ -2,6 +2,7 @@ package migrate
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/containernetworking/cni/pkg/types"
 	"golang.org/x/sys/unix"
@@ -24,8 +25,10 @@ func (s State) cniError(err error) error {
 		return err
 	case errors.Is(err, store.ErrLocked):
 		return ipam.Errorf(ipam.CodeTryAgain, "%w", err)
-	case errors.Is(err, store.ErrNotRegular):
+	case errors.Is(err, store.ErrNotRegular) && !strings.HasSuffix(err.Error(), "remove it"):
 		return ipam.Errorf(ipam.CodeDamaged, "%w: remove it", err)
+	case errors.Is(err, store.ErrNotRegular):
+		return ipam.Errorf(ipam.CodeDamaged, "%w", err)
 	case errors.Is(err, store.ErrDamaged):
 		return ipam.Errorf(ipam.CodeDamaged, "%w; nothing was changed: run `%s`", err, s.repair())
 	case errors.Is(err, store.ErrLost):

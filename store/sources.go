@@ -164,6 +164,9 @@ func (s source) contested(network, bootID string) (netip.Addr, bool) {
 // may write.
 func (s *Store) readFile(path, name string, deadline time.Time) (source, error) {
 	f, err := openRegular(path, os.O_RDONLY)
+	if errors.Is(err, ErrNotRegular) { // a person may have any reason to keep it
+		return source{}, fmt.Errorf("%w: %s is not a regular file", ErrBackup, path)
+	}
 	if err != nil {
 		return source{}, err
 	}
