@@ -29,6 +29,9 @@ type Options struct {
 	// Stuck is called, from another goroutine, when a call makes no progress. It
 	// has to end the process; nil prints the error and does.
 	Stuck func(error)
+	// Alone: the process does nothing beside its calls, and one at a time. All of
+	// its processor time is theirs then, and none needs a thread of its own.
+	Alone bool
 }
 
 // Store reaches the checkpoint in one data directory. It keeps nothing open:

@@ -32,11 +32,11 @@ const (
 type watchdog struct {
 	store *Store
 
-	thread int
-	mu     sync.Mutex
-	timer  *time.Timer // nil once it is stopped
-	beat   uint64
-	since  time.Duration // of the processor's time, at the last beat
+	clock clock // of the transaction
+	mu    sync.Mutex
+	timer *time.Timer // nil once it is stopped
+	beat  uint64
+	since time.Duration // on the clock, at the last beat
 }
 
 // beats counts the looks into buckets; while anything pauses them, all watchdogs
@@ -56,16 +56,19 @@ func (s *Store) Outside(fn func()) {
 
 // watch ends the process by way of Options.Stuck when the work on the checkpoint
 // makes no progress, which does not prove that it is damaged. Call stop at the
-// end, on the same goroutine: it has its thread to itself until then, so that
-// what others do in a long-lived process is not counted. sound: every page was
+// end, on the same goroutine: unless the process is Alone it has its thread to
+// itself until then, so that what others do is not counted. sound: every page was
 // looked at before, and nobody watches.
 func (s *Store) watch(sound bool) (stop func()) {
 	if sound {
 		return func() {}
 	}
-	runtime.LockOSThread()
-	thread := unix.Gettid()
-	w := &watchdog{store: s, thread: thread, beat: s.beats.count.Load(), since: processorTime(thread)}
+	c := ofProcess
+	if !s.opts.Alone {
+		runtime.LockOSThread()
+		c = ofThread(unix.Gettid())
+	}
+	w := &watchdog{store: s, clock: c, beat: s.beats.count.Load(), since: c.now()}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.timer = time.AfterFunc(watchEvery, w.look)
@@ -73,7 +76,9 @@ func (s *Store) watch(sound bool) (stop func()) {
 }
 
 func (w *watchdog) stop() {
-	runtime.UnlockOSThread()
+	if !w.store.opts.Alone {
+		runtime.UnlockOSThread()
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.timer.Stop()
@@ -86,7 +91,7 @@ func (w *watchdog) look() {
 	if w.timer == nil {
 		return
 	}
-	beat, now := w.store.beats.count.Load(), processorTime(w.thread)
+	beat, now := w.store.beats.count.Load(), w.clock.now()
 	stuck := stacks() > largestStacks
 	switch {
 	case w.store.beats.paused.Load() > 0, beat != w.beat:
@@ -112,15 +117,24 @@ func stacks() uint64 {
 	return m.StackInuse
 }
 
-// processorTime is what a thread of this process has used of it, 0 where that
-// cannot be told.
-func processorTime(thread int) time.Duration {
+// clock is one of the kernel's that counts the processor's time.
+type clock int32
+
+// ofProcess counts that of all threads of this process.
+const ofProcess clock = unix.CLOCK_PROCESS_CPUTIME_ID
+
+// ofThread counts that of one of them.
+func ofThread(thread int) clock {
 	// As the C library's pthread_getcpuclockid makes it; see the kernel's
 	// include/linux/posix-timers_types.h.
 	const sched, perThread = 2, 4
-	clock := int32(^thread)<<3 | sched | perThread
+	return clock(^thread)<<3 | sched | perThread
+}
+
+// now is what was used, 0 where that cannot be told.
+func (c clock) now() time.Duration {
 	var ts unix.Timespec
-	if err := unix.ClockGettime(clock, &ts); err != nil {
+	if err := unix.ClockGettime(int32(c), &ts); err != nil {
 		return 0
 	}
 	return time.Duration(ts.Nano())

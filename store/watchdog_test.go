@@ -26,9 +26,14 @@ func TestACallThatMakesNoProgressIsGivenUp(t *testing.T) {
 			}
 		},
 		"calling itself without end": func(done func() bool) { recurse(done, 0) },
+		"on the clock of the process": func(done func() bool) {
+			for !done() {
+			}
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := newBigNode(t)
+			n.opts.Alone = name == "on the clock of the process"
 			told := n.stuck()
 			err := n.update(opAdd, func(*Network) error {
 				loop(func() bool { return told.Load() != nil })
@@ -65,8 +70,8 @@ func TestACallThatMakesProgressIsNotGivenUp(t *testing.T) {
 	n := newBigNode(t)
 	told := n.stuck()
 	err := n.update(opAdd, func(net *Network) error {
-		thread := unix.Gettid()
-		for end := processorTime(thread) + 10*n.longestStep; processorTime(thread) < end; {
+		c := ofThread(unix.Gettid())
+		for end := c.now() + 10*n.longestStep; c.now() < end; {
 			if _, _, err := net.Get(ip("10.0.1.0")); err != nil {
 				return err
 			}

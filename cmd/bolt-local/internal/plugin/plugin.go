@@ -73,7 +73,7 @@ func newPlugin(writer string, parent int) *ipam.Plugin {
 	}
 	p.Open = func(cfg *ipam.Config) ipam.State {
 		return migrate.State{
-			Store:      store.New(cfg.DataDir, store.Options{LockTimeout: cfg.LockTimeout, Writer: writer, Warn: warn, Stuck: giveUp}),
+			Store:      store.New(cfg.DataDir, store.Options{LockTimeout: cfg.LockTimeout, Writer: writer, Warn: warn, Stuck: giveUp, Alone: true}),
 			Config:     cfg,
 			Namespaces: p.Namespaces,
 			Stale:      p.Stale,
