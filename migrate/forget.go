@@ -152,10 +152,11 @@ func (s State) forget(tx *store.Tx, network string, v engine.View, f Forgotten) 
 // Owns tells whether a tombstone is that of a network in this data directory, to
 // which several paths may lead.
 func (s State) Owns(n form.Notice, network string) bool {
-	return n.Network == network && sameDir(n.DataDir, s.Store.Dir())
+	return n.Network == network && SameDir(n.DataDir, s.Store.Dir())
 }
 
-func sameDir(a, b string) bool {
+// SameDir tells whether two paths lead to one directory.
+func SameDir(a, b string) bool {
 	if a == b {
 		return true
 	}

@@ -1,7 +1,6 @@
 package migrate
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -39,15 +38,14 @@ func (s State) oldPath(network string) string {
 func (s State) admit(network string, c form.Contents, accepted bool) error {
 	path := s.oldPath(network)
 	if n := c.Shut; n != nil && !accepted && n.BootID != "" && n.BootID == s.Store.BootID() {
-		there := store.New(n.DataDir, store.Options{}).Path()
-		return fmt.Errorf("%w: %s says that this boot has allocations of network %s in %s", store.ErrLost, path, network, there)
+		return lostNetwork(path, network, store.New(n.DataDir, store.Options{}).Path())
 	}
-	if !c.Exists && c.Shut == nil && s.Config.Migration.HostLocalDir == "" {
-		other := filepath.Join(ipam.DefaultLegacyParent, network)
-		if err := s.shutElsewhere(network, other); err != nil && other != path {
+	other := filepath.Join(ipam.DefaultLegacyParent, network)
+	if !c.Exists && c.Shut == nil && s.Config.Migration.HostLocalDir == "" && other != path {
+		if err := s.shutElsewhere(network, other); err != nil {
 			return err
 		}
-		if other != path && isDir(other) {
+		if isDir(other) {
 			return ipam.Errorf(ipam.CodeConfig,
 				"host-local's directory of network %s is missing at %s, where ipam.dataDir has it, but there is one at %s: name its parent in ipam.migration.hostLocalDir, or remove it",
 				network, path, other)

@@ -40,3 +40,36 @@ func TestACheckpointOnTmpfsDoesNotWriteADirectoryOnADisk(t *testing.T) {
 		})
 	}
 }
+
+// ipam.dataDir alone was changed: at the place that both configurations would use,
+// the tombstone tells of the checkpoint that has the network.
+func TestATombstoneElsewhereTellsOfTheCheckpointThatHasTheNetwork(t *testing.T) {
+	n := newAiling(t)
+	n.mustAdd("podnet", "", "a")
+	if err := os.MkdirAll(n.file("directory"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	own, other := n.state(nil), newAiling(t)
+	other.boot = n.boot
+	other.mustAdd("othernet", "", "b") // it has a checkpoint
+	for name, c := range map[string]struct {
+		state State
+		path  string
+		want  bool
+	}{
+		"another's":       {other.state(nil), n.file("podnet"), true},
+		"its own":         {own, n.file("podnet"), false},
+		"nothing":         {other.state(nil), n.file("nothing"), false},
+		"a directory":     {other.state(nil), n.file("directory"), false},
+		"somebody's file": {other.state(nil), n.file("lock"), false},
+	} {
+		err := c.state.shutElsewhere("podnet", c.path)
+		if (ipam.CodeOf(err) == ipam.CodeConfig) != c.want || (err == nil) == c.want {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	other.boot = "boot-000002" // in which the tombstone tells nothing
+	if err := other.state(nil).shutElsewhere("podnet", n.file("podnet")); err != nil {
+		t.Errorf("of the boot before: %v", err)
+	}
+}

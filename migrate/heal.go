@@ -58,12 +58,10 @@ func (s State) Heal(network string) error {
 // stands tells that there was one, and that a repair may bring back what a CHECK
 // asks for, or a DEL is to free.
 func (s State) gone(call engine.Call) error {
-	if call.OldPath == "" || s.Store.Exists() || s.Store.BootID() == "" {
+	if call.OldPath == "" || s.Store.Exists() {
 		return nil
 	}
-	c, err := hostlocal.At(call.OldPath).Look()
-	told := err == nil && c.Shut != nil && s.Owns(*c.Shut, call.Network) && c.Shut.BootID == s.Store.BootID()
-	if !told || s.madeMeanwhile() || s.Store.Lost() != nil {
+	if !s.shutInThisBoot(call.OldPath, call.Network) || s.madeMeanwhile() || s.Store.Lost() != nil {
 		return nil
 	}
 	return s.lostBy(call.OldPath)
@@ -106,7 +104,7 @@ func (s State) whole(tx *store.Tx, call engine.Call) error {
 // shutOut is that a tombstone of this boot tells of a network that is not stored: it
 // is older than the checkpoint, and what it stands for was lost.
 func (s State) shutOut(tx *store.Tx, call engine.Call) error {
-	if tx.Network(call.Network).Exists() || tx.Accepted() || s.Store.BootID() == "" {
+	if tx.Network(call.Network).Exists() || tx.Accepted() {
 		return nil
 	}
 	path := call.OldPath
@@ -120,11 +118,25 @@ func (s State) shutOut(tx *store.Tx, call engine.Call) error {
 	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
 		return nil
 	}
-	c, err := hostlocal.At(path).Look()
-	if err != nil || c.Shut == nil || c.Shut.BootID != s.Store.BootID() || !s.Owns(*c.Shut, call.Network) {
+	if !s.shutInThisBoot(path, call.Network) {
 		return nil
 	}
-	return fmt.Errorf("%w: %s says that this boot has allocations of network %s in %s", store.ErrLost, path, call.Network, s.Store.Path())
+	return lostNetwork(path, call.Network, s.Store.Path())
+}
+
+// shutInThisBoot tells whether the network's tombstone stands at path, and is of this
+// boot.
+func (s State) shutInThisBoot(path, network string) bool {
+	if s.Store.BootID() == "" {
+		return false
+	}
+	c, err := hostlocal.At(path).Look()
+	return err == nil && c.Shut != nil && c.Shut.BootID == s.Store.BootID() && s.Owns(*c.Shut, network)
+}
+
+// lostNetwork tells what a tombstone says of a network that a checkpoint does not have.
+func lostNetwork(path, network, checkpoint string) error {
+	return fmt.Errorf("%w: %s says that this boot has allocations of network %s in %s", store.ErrLost, path, network, checkpoint)
 }
 
 // complete tells whether what the call's older form says is all of its network,

@@ -126,10 +126,11 @@ func (s State) update(op store.Op, call engine.Call, fn func(ipam.Tx) error) (en
 	err := s.healing(call, func() error {
 		var network *store.Network
 		var accepted bool
-		var missing error // why an ADD would be refused: what is stored is not all
+		var known bool    // the network is stored already
+		var missing error // of one that is not, why an ADD would be refused
 		settles := func(tx ipam.Tx) ipam.Tx { return settling{tx, &settled, call.Network} }
 		call.Due = func(tx ipam.Tx, changed func(netip.Addr) time.Time) error {
-			if missing != nil {
+			if missing != nil || known && network.Whole() != nil {
 				return nil // what is lost may be found again
 			}
 			return s.carryOut(network, settles(tx), changed)
@@ -151,15 +152,16 @@ func (s State) update(op store.Op, call engine.Call, fn func(ipam.Tx) error) (en
 		err := s.Store.Update(op, func(tx *store.Tx) error {
 			network, accepted = tx.Network(call.Network), tx.Accepted()
 			settled = nil
-			missing = s.missing(tx, call)
-			is := network.Exists()
+			if known, missing = network.Exists(), nil; !known {
+				missing = s.missing(tx, call)
+			}
 			err := work.Run(schema1{network, tx}, func(tx ipam.Tx) error {
 				if call.Grants || call.Frees {
 					tx = settles(tx)
 				}
 				return fn(tx)
 			})
-			if err == nil && !is && network.Exists() {
+			if err == nil && !known && network.Exists() {
 				err = mark(tx, network, missing)
 			}
 			return err

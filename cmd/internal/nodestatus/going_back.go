@@ -2,10 +2,10 @@ package nodestatus
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"github.com/bolt-local/bolt-local/ipam"
+	"github.com/bolt-local/bolt-local/migrate"
 )
 
 // parentToName is the ipam.dataDir that a configuration needs together with the
@@ -19,19 +19,10 @@ func parentToName(dataDir, directory string) string {
 		return ""
 	}
 	parent := filepath.Dir(directory)
-	if dataDir == ipam.DefaultDataDir && parent == ipam.DefaultLegacyParent || sameDirectory(dataDir, parent) {
+	if dataDir == ipam.DefaultDataDir && parent == ipam.DefaultLegacyParent || migrate.SameDir(dataDir, parent) {
 		return ""
 	}
 	return parent
-}
-
-func sameDirectory(a, b string) bool {
-	if a == b {
-		return true
-	}
-	infoA, errA := os.Stat(a)
-	infoB, errB := os.Stat(b)
-	return errA == nil && errB == nil && os.SameFile(infoA, infoB)
 }
 
 // GoingBack is what a person has to know before the type is changed back to
