@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -37,6 +39,7 @@ type watchdog struct {
 	timer *time.Timer // nil once it is stopped
 	beat  uint64
 	since time.Duration // on the clock, at the last beat
+	first uint64        // resident bytes at the start
 }
 
 // beats counts the looks into buckets; while anything pauses them, all watchdogs
@@ -68,7 +71,7 @@ func (s *Store) watch(sound bool) (stop func()) {
 		runtime.LockOSThread()
 		c = ofThread(unix.Gettid())
 	}
-	w := &watchdog{store: s, clock: c, beat: s.beats.count.Load(), since: c.now()}
+	w := &watchdog{store: s, clock: c, beat: s.beats.count.Load(), since: c.now(), first: resident()}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.timer = time.AfterFunc(watchEvery, w.look)
@@ -92,7 +95,7 @@ func (w *watchdog) look() {
 		return
 	}
 	beat, now := w.store.beats.count.Load(), w.clock.now()
-	stuck := stacks() > largestStacks
+	stuck := w.deep()
 	switch {
 	case w.store.beats.paused.Load() > 0, beat != w.beat:
 		w.beat, w.since = beat, now
@@ -106,6 +109,31 @@ func (w *watchdog) look() {
 	w.store.suspect()
 	w.store.opts.Stuck(fmt.Errorf("%w: %s: the checkpoint was not changed; `%s` looks at all of it, and so does the next call",
 		ErrStuck, w.store.Path(), cmdline.Command(w.store.dir, "migrate", "verify")))
+}
+
+// deep reports whether the stacks have grown too far. To ask for their size takes
+// longer than most transactions, and stacks cannot grow without the process.
+func (w *watchdog) deep() bool {
+	if now := resident(); now != 0 && now < w.first+largestStacks/2 {
+		return false
+	}
+	return stacks() > largestStacks
+}
+
+// resident is what the process has in memory, in bytes, 0 where that cannot be
+// told.
+func resident() uint64 {
+	statm, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := strings.Cut(string(statm), " ") // the size of the mappings
+	pages, _, _ := strings.Cut(rest, " ")
+	n, err := strconv.ParseUint(pages, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n * uint64(os.Getpagesize())
 }
 
 // stacks is what all stacks have together, in bytes. Package runtime/metrics has

@@ -35,6 +35,9 @@ func TestACallThatMakesNoProgressIsGivenUp(t *testing.T) {
 			n := newBigNode(t)
 			n.opts.Alone = name == "on the clock of the process"
 			told := n.stuck()
+			if name == "calling itself without end" {
+				n.longestStep = time.Hour // its stack alone tells
+			}
 			err := n.update(opAdd, func(*Network) error {
 				loop(func() bool { return told.Load() != nil })
 				return errTest
