@@ -40,7 +40,9 @@ told any more that something was wrong, nor which files were kept: remove them
 once nobody needs them.
 
 A network whose configuration names another ipam.migration.hostLocalDir needs
---host-local-dir where nothing of it can be read in the checkpoint.`,
+--host-local-dir where nothing of it can be read in the checkpoint: there its
+tombstone is looked for. One before phase contract has none: where nothing of it
+can be read it is not found, and its next ADD takes host-local's directory over.`,
 		Example: `  bolt-local repair --dry-run
   bolt-local repair --backup /var/backups/bolt-local.db
   bolt-local repair --accept --acknowledge`,
