@@ -23,7 +23,7 @@ type Forgotten struct {
 	// Tombstone is the path of the one that goes, "" where there is none of ours.
 	Tombstone string
 
-	notice form.Notice // what it says
+	says form.Tombstone // what that one says
 }
 
 // Forget removes all that is known of a network that nobody uses any more, from the
@@ -85,8 +85,8 @@ func (s State) forgettable(tx *store.Tx, network string, f *Forgotten, fn func(e
 		if v.Unseen != nil { // the tombstone has to go with the rest
 			return fmt.Errorf("nothing was forgotten: %w", v.Unseen)
 		}
-		if n := v.Old.Shut; n != nil && s.Owns(*n, network) {
-			f.Tombstone, f.notice = v.Progress.OldPath, *n
+		if t := v.Old.Shut; t != nil && s.Owns(*t, network) {
+			f.Tombstone, f.says = v.Progress.OldPath, *t
 		}
 		if err := s.unused(tx, network, v, f); err != nil {
 			return err
@@ -139,7 +139,7 @@ func (s State) forget(tx *store.Tx, network string, v engine.View, f Forgotten) 
 		return err
 	}
 	if path := v.Progress.OldPath; path != "" && (v.Old.Shut == nil || f.Tombstone != "") {
-		s.Store.Outside(func() { err = hostlocal.At(path).Forget(f.notice) })
+		s.Store.Outside(func() { err = hostlocal.At(path).Forget(f.says) })
 		if errors.Is(err, form.ErrCannotShut) {
 			s.Warn(fmt.Sprintf("network %s: what others have left beside %s stays: %v", network, path, err))
 		} else if err != nil {
@@ -151,8 +151,8 @@ func (s State) forget(tx *store.Tx, network string, v engine.View, f Forgotten) 
 
 // Owns tells whether a tombstone is that of a network in this data directory, to
 // which several paths may lead.
-func (s State) Owns(n form.Notice, network string) bool {
-	return n.Network == network && SameDir(n.DataDir, s.Store.Dir())
+func (s State) Owns(t form.Tombstone, network string) bool {
+	return t.Network == network && SameDir(t.DataDir, s.Store.Dir())
 }
 
 // SameDir tells whether two paths lead to one directory.

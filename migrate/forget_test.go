@@ -284,7 +284,7 @@ func TestForgettingOnAReadOnlyCheckpointLeavesTheTombstone(t *testing.T) {
 	}
 	err := n.state(nil).Store.Read(func(tx *store.Tx) error {
 		return n.state(nil).forgettable(tx, "podnet", &Forgotten{}, func(v engine.View) error {
-			return n.state(nil).forget(tx, "podnet", v, Forgotten{Tombstone: v.Progress.OldPath, notice: *v.Old.Shut})
+			return n.state(nil).forget(tx, "podnet", v, Forgotten{Tombstone: v.Progress.OldPath, says: *v.Old.Shut})
 		})
 	})
 	if err == nil {

@@ -37,8 +37,8 @@ func (s State) oldPath(network string) string {
 // is known that allocations were lost.
 func (s State) admit(network string, c form.Contents, accepted bool) error {
 	path := s.oldPath(network)
-	if n := c.Shut; n != nil && !accepted && n.BootID != "" && n.BootID == s.Store.BootID() {
-		return lostNetwork(path, network, store.New(n.DataDir, store.Options{}).Path())
+	if t := c.Shut; t != nil && !accepted && t.BootID != "" && t.BootID == s.Store.BootID() {
+		return lostNetwork(path, network, store.New(t.DataDir, store.Options{}).Path())
 	}
 	other := filepath.Join(ipam.DefaultLegacyParent, network)
 	if !c.Exists && c.Shut == nil && s.Config.Migration.HostLocalDir == "" && other != path {

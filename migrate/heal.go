@@ -33,8 +33,8 @@ func (s State) heal(call engine.Call) store.Heal {
 		return h
 	}
 	s.LegacyParents = append(s.LegacyParents, filepath.Dir(call.OldPath))
-	for _, n := range s.notices() {
-		h.Boots = append(h.Boots, n.BootID)
+	for _, t := range s.tombstones() {
+		h.Boots = append(h.Boots, t.BootID)
 	}
 	c, err := hostlocal.At(call.OldPath).Look()
 	if err != nil {
@@ -109,8 +109,8 @@ func (s State) shutOut(tx *store.Tx, call engine.Call) error {
 	}
 	path := call.OldPath
 	if path == "" {
-		for p, n := range s.notices() {
-			if n.Network == call.Network {
+		for p, t := range s.tombstones() {
+			if t.Network == call.Network {
 				path = p
 			}
 		}

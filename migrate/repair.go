@@ -31,16 +31,16 @@ func (s State) Restore(r store.Repair, cacheDirs []string) (store.Report, error)
 func (s State) witnessed(r store.Repair, cacheDirs []string) store.Repair {
 	r.Deadline = s.deadline()
 	r.Alive = s.Namespaces.Alive
-	notices := s.notices()
-	for _, path := range slices.Sorted(maps.Keys(notices)) {
-		r.Boots = append(r.Boots, notices[path].BootID)
-		if n := notices[path]; n.BootID == s.Store.BootID() && n.BootID != "" {
-			r.Shut = append(r.Shut, n.Network)
+	tombstones := s.tombstones()
+	for _, path := range slices.Sorted(maps.Keys(tombstones)) {
+		r.Boots = append(r.Boots, tombstones[path].BootID)
+		if t := tombstones[path]; t.BootID == s.Store.BootID() && t.BootID != "" {
+			r.Shut = append(r.Shut, t.Network)
 		}
 	}
 	r.Changed = engine.Changed
 	r.Witnesses = func(migrations map[string][]byte) ([]store.Witness, error) {
-		return s.witnesses(migrations, notices, cacheDirs, r.Accept)
+		return s.witnesses(migrations, tombstones, cacheDirs, r.Accept)
 	}
 	return r
 }
@@ -51,18 +51,18 @@ func (s State) Lost() error {
 	if err := s.Store.Lost(); err != nil || s.Store.Exists() {
 		return s.cniError(err)
 	}
-	for path, n := range s.notices() {
-		if n.BootID == s.Store.BootID() && n.BootID != "" && !s.madeMeanwhile() {
+	for path, t := range s.tombstones() {
+		if t.BootID == s.Store.BootID() && t.BootID != "" && !s.madeMeanwhile() {
 			return s.cniError(s.lostBy(path))
 		}
 	}
 	return nil
 }
 
-// notices are the tombstones of this data directory, where host-local's
+// tombstones are those of this data directory, where host-local's
 // directories usually are, by their path.
-func (s State) notices() map[string]form.Notice {
-	found := map[string]form.Notice{}
+func (s State) tombstones() map[string]form.Tombstone {
+	found := map[string]form.Tombstone{}
 	for _, parent := range append([]string{ipam.DefaultLegacyParent, s.Store.Dir()}, s.LegacyParents...) {
 		entries, err := os.ReadDir(parent)
 		if err != nil {
@@ -84,11 +84,11 @@ func (s State) notices() map[string]form.Notice {
 // witnesses asks each network's older form and the caches. A network of which
 // nothing but its tombstone is left is shut, as that says. accepts: a directory
 // that cannot be read is told, and fails nothing.
-func (s State) witnesses(migrations map[string][]byte, notices map[string]form.Notice, cacheDirs []string, accepts bool) ([]store.Witness, error) {
+func (s State) witnesses(migrations map[string][]byte, tombstones map[string]form.Tombstone, cacheDirs []string, accepts bool) ([]store.Witness, error) {
 	docs := maps.Clone(migrations)
-	for path, n := range notices {
-		if docs[n.Network] == nil {
-			docs[n.Network] = engine.Shut(path)
+	for path, t := range tombstones {
+		if docs[t.Network] == nil {
+			docs[t.Network] = engine.Shut(path)
 		}
 	}
 	var all []store.Witness

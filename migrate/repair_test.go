@@ -81,7 +81,7 @@ func TestRepairFindsWhatDirectoriesCachesAndTombstonesKnow(t *testing.T) {
 func TestRepairOfANetworkThatOnlyItsTombstoneNames(t *testing.T) {
 	n := newAiling(t)
 	n.mustAdd("podnet", "", "a")
-	notice, err := os.ReadFile(n.file("podnet"))
+	tombstone, err := os.ReadFile(n.file("podnet"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +100,7 @@ func TestRepairOfANetworkThatOnlyItsTombstoneNames(t *testing.T) {
 	if _, phase := n.held("podnet"); phase != engine.Contract {
 		t.Errorf("phase %s", phase)
 	}
-	if after, err := os.ReadFile(n.file("podnet")); err != nil || string(after) != string(notice) {
+	if after, err := os.ReadFile(n.file("podnet")); err != nil || string(after) != string(tombstone) {
 		t.Errorf("the tombstone: %s, %v", after, err)
 	}
 }
@@ -108,13 +108,13 @@ func TestRepairOfANetworkThatOnlyItsTombstoneNames(t *testing.T) {
 func TestATombstoneOfAnotherDataDirectoryIsNoSource(t *testing.T) {
 	other := newAiling(t)
 	other.mustAdd("strange", "", "a")
-	notice, err := os.ReadFile(other.file("strange"))
+	tombstone, err := os.ReadFile(other.file("strange"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	n := newAiling(t)
 	n.mustAdd("podnet", "", "a")
-	for name, content := range map[string][]byte{"strange": notice, "renamed": notice} {
+	for name, content := range map[string][]byte{"strange": tombstone, "renamed": tombstone} {
 		if err := os.WriteFile(n.file(name), content, 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -216,14 +216,14 @@ func (s State) engine(network string) *engine.Engine {
 		w.cache = cnicache.Cache{Dirs: s.Config.CNICacheDirs}
 	}
 	return &engine.Engine{
-		OpenOld:  func(path string) form.Old { return unwatched{hostlocal.At(path), s.Store.Outside} },
-		Stale:    s.Stale,
-		Witness:  w,
-		Another:  s.another,
-		Admit:    func(c form.Contents) error { return s.admit(network, c, false) },
-		Notice:   form.Notice{Network: network, DataDir: s.Store.Dir(), BootID: s.Store.BootID()},
-		Deadline: s.deadline(),
-		Warn:     s.Warn,
+		OpenOld:   func(path string) form.Old { return unwatched{hostlocal.At(path), s.Store.Outside} },
+		Stale:     s.Stale,
+		Witness:   w,
+		Another:   s.another,
+		Admit:     func(c form.Contents) error { return s.admit(network, c, false) },
+		Tombstone: form.Tombstone{Network: network, DataDir: s.Store.Dir(), BootID: s.Store.BootID()},
+		Deadline:  s.deadline(),
+		Warn:      s.Warn,
 	}
 }
 

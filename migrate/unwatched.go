@@ -47,7 +47,7 @@ func (u unwatched) SetLast(last map[int]netip.Addr) error {
 }
 
 // Shut implements [form.Old].
-func (u unwatched) Shut(n form.Notice) error { return u.do(func() error { return u.Old.Shut(n) }) }
+func (u unwatched) Shut(t form.Tombstone) error { return u.do(func() error { return u.Old.Shut(t) }) }
 
 // Sync implements [form.Old].
 func (u unwatched) Sync() error { return u.do(u.Old.Sync) }

@@ -41,9 +41,9 @@ type image struct {
 	backupHeld world
 	known      world // what libcni's cache knows
 	// What host-local's places hold beside.
-	marks  map[string]string
-	last   []byte
-	notice []byte
+	marks     map[string]string
+	last      []byte
+	tombstone []byte
 }
 
 // The files of a data directory that a checkpoint consists of.
@@ -94,7 +94,7 @@ func (m *image) copyAll() (err error) {
 	if m.last, err = os.ReadFile(filepath.Join(m.file(open), "last_reserved_ip.0")); err != nil {
 		return err
 	}
-	m.notice, err = os.ReadFile(m.file(shut))
+	m.tombstone, err = os.ReadFile(m.file(shut))
 	return err
 }
 

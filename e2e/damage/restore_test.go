@@ -59,8 +59,8 @@ func (m *image) restore() (bool, error) {
 			return false, nil
 		}
 	}
-	notice, err := os.ReadFile(m.file(shut))
-	return err == nil && string(notice) == string(m.notice), nil
+	tombstone, err := os.ReadFile(m.file(shut))
+	return err == nil && string(tombstone) == string(m.tombstone), nil
 }
 
 // marks tell a file from another of the same name and content.

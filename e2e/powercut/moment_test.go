@@ -177,14 +177,14 @@ func (m *moment) beside(n node) (marks map[string]string, err error) {
 	return marks, nil
 }
 
-func wholeTombstone(n node, notice form.Notice) error {
+func wholeTombstone(n node, tombstone form.Tombstone) error {
 	path := n.path(hostName)
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
-	want := form.Notice{Network: network, DataDir: n.path(dataName), BootID: notice.BootID}
-	if notice != want || len(notice.BootID) != len(bootNow) || !strings.HasSuffix(string(text), notice.BootID+"\n") {
+	want := form.Tombstone{Network: network, DataDir: n.path(dataName), BootID: tombstone.BootID}
+	if tombstone != want || len(tombstone.BootID) != len(bootNow) || !strings.HasSuffix(string(text), tombstone.BootID+"\n") {
 		return fmt.Errorf("the tombstone %s is not whole:\n%s", path, text)
 	}
 	return nil

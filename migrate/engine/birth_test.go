@@ -23,8 +23,8 @@ type found struct {
 
 func shutBy(dataDir string, boot func(*node) string) func(*node) {
 	return func(n *node) {
-		notice := form.Notice{Network: "podnet", DataDir: dataDir, BootID: boot(n)}
-		if err := n.pair.Old.Open(n.pair.Old.Path()).Shut(notice); err != nil {
+		tombstone := form.Tombstone{Network: "podnet", DataDir: dataDir, BootID: boot(n)}
+		if err := n.pair.Old.Open(n.pair.Old.Path()).Shut(tombstone); err != nil {
 			n.Fatalf("%v", err)
 		}
 	}
@@ -146,8 +146,8 @@ func TestANetworkThatIsRefusedDoesNotEnter(t *testing.T) {
 			n.older("x", "10.0.0.2")
 			n.older("y", "10.0.0.3")
 		}, refusal, map[string]string{"10.0.0.3": "y"}},
-		"as a notice of this boot says": {shutBy("/data", thisBoot), refusal, map[string]string{}},
-		"as it is another checkpoint's": {shutBy("/other", thisBoot), engine.ErrAnothers, map[string]string{}},
+		"as a tombstone of this boot says": {shutBy("/data", thisBoot), refusal, map[string]string{}},
+		"as it is another checkpoint's":    {shutBy("/other", thisBoot), engine.ErrAnothers, map[string]string{}},
 	}, func(t *testing.T, n *node, c refused) {
 		n.admit = func(form.Contents) error { return refusal }
 		c.found(n)
@@ -160,7 +160,7 @@ func TestANetworkThatIsRefusedDoesNotEnter(t *testing.T) {
 		after := n.look()
 		n.wantHeld("the old form after DEL", entries(after), c.rest)
 		if (after.Shut == nil) != (before.Shut == nil) {
-			t.Errorf("the notice was %+v, and is %+v", before.Shut, after.Shut)
+			t.Errorf("the tombstone was %+v, and is %+v", before.Shut, after.Shut)
 		}
 		if n.view().Known {
 			t.Error("the network is known")

@@ -196,14 +196,14 @@ func onEachWipe(t *testing.T, test func(*testing.T, *node, enginetest.Wipe)) {
 	}
 }
 
-func TestInContractABootRenewsTheNotice(t *testing.T) {
+func TestInContractABootRenewsTheTombstone(t *testing.T) {
 	onPairs(t, func(t *testing.T, n *node) {
 		n.mustAdd("a", "10.0.0.3")
 		n.wantPhase(engine.Contract)
 		n.reboot()
 		n.idle()
 		if shut := n.look().Shut; shut == nil || shut.BootID != n.bootID() {
-			t.Errorf("the notice is %+v in boot %s", shut, n.bootID())
+			t.Errorf("the tombstone is %+v in boot %s", shut, n.bootID())
 		}
 		n.wantHeld("the view", n.view().held(), map[string]string{"10.0.0.3": "(a)"})
 		n.target = engine.Switch

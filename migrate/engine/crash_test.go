@@ -89,7 +89,7 @@ var cuts = map[string]cut{
 	"expand to legacy":   {towards(engine.Expand, engine.Legacy), addNew, []string{"new"}},
 	"advance by hand":    {free(engine.Switch), func(n *node) error { return n.step(1, false) }, nil},
 	"rollback by hand":   {free(engine.Contract), func(n *node) error { return n.step(-1, false) }, nil},
-	"the notice vanished, and the older program ran": {func(n *node) map[string]string {
+	"the tombstone vanished, and the older program ran": {func(n *node) map[string]string {
 		all := in(engine.Contract)(n)
 		n.idle()
 		if err := n.pair.Old.Unshut(); err != nil {

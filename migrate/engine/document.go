@@ -7,7 +7,7 @@ import "github.com/bolt-local/bolt-local/migrate/form"
 
 // Complete tells whether the old form, where it is as c says, has all of a
 // network. doc is its migration document, nil where nobody knows it: then a form
-// that is in use has all, and a bare one, as is left where a notice was, says
+// that is in use has all, and a bare one, as is left where a tombstone was, says
 // nothing.
 func Complete(doc []byte, c form.Contents) bool {
 	if doc == nil {

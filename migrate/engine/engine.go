@@ -20,11 +20,11 @@ type Engine struct {
 	Witness Witness
 	// Admit tells why a network that is not yet known must not enter.
 	Admit func(form.Contents) error
-	// Another tells whether the data directory that a notice names has another
+	// Another tells whether the data directory that a tombstone names has another
 	// checkpoint than this one.
 	Another func(dataDir string) bool
-	// Notice is what is left in a form that is shut.
-	Notice form.Notice
+	// Tombstone is what is left in a form that is shut.
+	Tombstone form.Tombstone
 	// Deadline bounds the wait for the old form's lock.
 	Deadline time.Time
 	// Warn gets a line for the operator.

@@ -108,10 +108,10 @@ func (n *node) engine() *engine.Engine {
 			}
 			return n.admit(c)
 		},
-		Another:  func(dataDir string) bool { return dataDir != "/data" },
-		Notice:   form.Notice{Network: enginetest.Network, DataDir: "/data", BootID: n.bootID()},
-		Deadline: time.Now().Add(10 * time.Second),
-		Warn:     func(line string) { n.told = append(n.told, line) },
+		Another:   func(dataDir string) bool { return dataDir != "/data" },
+		Tombstone: form.Tombstone{Network: enginetest.Network, DataDir: "/data", BootID: n.bootID()},
+		Deadline:  time.Now().Add(10 * time.Second),
+		Warn:      func(line string) { n.told = append(n.told, line) },
 	}
 }
 

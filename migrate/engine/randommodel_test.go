@@ -219,7 +219,7 @@ func (r *randomModel) anotherView() {
 	}
 }
 
-// lose loses the old form, in the way'th of its ways, or its notice.
+// lose loses the old form, in the way'th of its ways, or its tombstone.
 func (r *randomModel) lose(way int) {
 	r.Helper()
 	clear(r.blocked)

@@ -16,7 +16,7 @@ func effective(p Progress, c form.Contents) Phase {
 		return Switch // somebody has used the old form
 	case p.Pending == Contract && (c.Shut != nil || p.Waits == "" && (!c.Exists || c.Bare)):
 		// Both forms were equal when it was committed, so nothing is as good as
-		// the notice, which is put back.
+		// the tombstone, which is put back.
 		return Contract
 	}
 	return p.Phase
@@ -38,7 +38,7 @@ func (u *update) settle() error {
 		// The swap was begun, and then the old form was lost. As long as it
 		// cannot be shut it has to be written.
 		if u.shut() {
-			u.c = form.Contents{Shut: &u.Notice}
+			u.c = form.Contents{Shut: &u.Tombstone}
 		} else {
 			phase, pending = u.p.Phase, Contract
 		}
@@ -51,7 +51,7 @@ func (u *update) settle() error {
 			pending = Contract
 		case u.shut():
 			phase = Contract
-			u.c, u.ended = form.Contents{Shut: &u.Notice}, true
+			u.c, u.ended = form.Contents{Shut: &u.Tombstone}, true
 		case u.p.Target == Contract:
 			pending = Contract
 		}
@@ -67,7 +67,7 @@ func (u *update) settle() error {
 		return nil
 	}
 	if u.born {
-		u.after = func() { u.shut() } // a notice of what is not stored would be a lie
+		u.after = func() { u.shut() } // a tombstone of what is not stored would be a lie
 	} else {
 		u.shut()
 	}
@@ -77,10 +77,10 @@ func (u *update) settle() error {
 // shut closes the old form, and tells whether it is closed, even if a power cut
 // may undo that. A network whose old form cannot be closed goes on without.
 func (u *update) shut() bool {
-	if u.c.Shut != nil && *u.c.Shut == u.Notice {
+	if u.c.Shut != nil && *u.c.Shut == u.Tombstone {
 		return true
 	}
-	err := u.old.Shut(u.Notice)
+	err := u.old.Shut(u.Tombstone)
 	if err == nil {
 		return true
 	}

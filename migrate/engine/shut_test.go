@@ -26,7 +26,7 @@ func (n *node) shutOld() {
 	}
 }
 
-func TestANoticeThatVanishedIsPutBack(t *testing.T) {
+func TestATombstoneThatVanishedIsPutBack(t *testing.T) {
 	casesOnPairs(t, anyCall, func(t *testing.T, n *node, call func(*node) error) {
 		n.shutOld()
 		for _, boots := range []int{0, 1} { // podman removes it with the boot
@@ -42,7 +42,7 @@ func TestANoticeThatVanishedIsPutBack(t *testing.T) {
 			}
 			n.wantPhase(engine.Contract)
 			if shut := n.look().Shut; shut == nil || shut.BootID != n.bootID() {
-				t.Errorf("the notice is %+v", shut)
+				t.Errorf("the tombstone is %+v", shut)
 			}
 		}
 	})

@@ -140,7 +140,7 @@ func (u *update) beginShut() {
 	u.after = func() { u.swapped = u.shut() }
 }
 
-// prepare writes the old form anew beside its notice, as a step back from
+// prepare writes the old form anew beside its tombstone, as a step back from
 // contract has to: it comes whole, once that is committed.
 func (u *update) prepare() error {
 	if !u.reopen {

@@ -24,11 +24,11 @@ func (o tampered) Apply(changes []form.Change) ([]string, error) {
 	return o.Old.Apply(changes)
 }
 
-func (o tampered) Shut(n form.Notice) error {
+func (o tampered) Shut(t form.Tombstone) error {
 	if o.shut != nil {
 		return o.shut
 	}
-	return o.Old.Shut(n)
+	return o.Old.Shut(t)
 }
 
 func (o tampered) Prepare(entries []form.Entry, last map[int]netip.Addr) (form.Contents, error) {

@@ -58,7 +58,7 @@ func (u *update) run(fn func(ipam.Tx) error) (verb, err error) {
 		return u.n.Try(func() error { return fn(u.n) }), nil
 	}
 	u.found = u.c
-	// settle comes before make, as a notice may stand where a directory would be
+	// settle comes before make, as a tombstone may stand where a directory would be
 	// made; forget before step, as legacy knows no boots; prepare after the verb,
 	// as it writes what the verb gave.
 	for _, due := range []func() error{u.settle, u.make, u.merge, u.forget} {

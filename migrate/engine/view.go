@@ -72,7 +72,7 @@ func (e *Engine) View(n form.New, call Call, fn func(View) error) error {
 			return err
 		}
 	}
-	if n := v.Old.Shut; v.Known && call.Grants && n != nil && *n == (form.Notice{}) && effective(v.Progress, v.Old).mirrored() {
+	if t := v.Old.Shut; v.Known && call.Grants && t != nil && *t == (form.Tombstone{}) && effective(v.Progress, v.Old).mirrored() {
 		return ipam.Errorf(ipam.CodeIO, "something stands in the place of %s: remove it", v.Progress.OldPath)
 	}
 	if err := e.overlay(&v, n, call); err != nil {

@@ -34,8 +34,8 @@ type Contents struct {
 	Exists bool
 	// Bare: it is there, and nothing but what a lock needs is in it.
 	Bare bool
-	// Shut is the notice of a form that is shut, nil where it is not.
-	Shut *Notice
+	// Shut is the tombstone of a form that is shut, nil where it is not.
+	Shut *Tombstone
 	// Place tells whether the whole form was replaced: its entries are then
 	// another's, and that one is missing means nothing.
 	Place string

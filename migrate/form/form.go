@@ -56,7 +56,7 @@ type Old interface {
 	// system, the zero time where a mark does not tell.
 	Changed(mark string) time.Time
 
-	// Make makes the form where it is not there, or in place of a notice, and
+	// Make makes the form where it is not there, or in place of a tombstone, and
 	// locks it. The caller looks again.
 	Make(deadline time.Time) error
 
@@ -70,17 +70,17 @@ type Old interface {
 	SetLast(last map[int]netip.Addr) error
 
 	// Shut closes the form in one step: whoever uses it fails from then on, and
-	// reads the notice. It does nothing to a form that is shut but renew the
-	// notice. The error wraps ErrCannotShut where the file system cannot, and
+	// reads the tombstone. It does nothing to a form that is shut but renew the
+	// tombstone. The error wraps ErrCannotShut where the file system cannot, and
 	// ErrUnsynced where the form is shut nonetheless.
-	Shut(Notice) error
+	Shut(Tombstone) error
 
 	// Sync makes durable what stands in the form's place and, where it is open,
 	// what names it has, and tidies up: whoever has changed it may have been killed.
 	Sync() error
 
 	// Prepare writes the entries beside a shut form. Open puts what was
-	// prepared in the place of the notice, in one step; where that is done
+	// prepared in the place of the tombstone, in one step; where that is done
 	// nonetheless, the error wraps ErrUnsynced.
 	Prepare(entries []Entry, last map[int]netip.Addr) (Contents, error)
 	Open() error
@@ -94,10 +94,10 @@ type Change struct {
 	Want *record.Holder
 }
 
-// Notice is what a shut form says.
-type Notice struct {
+// Tombstone is what a shut form says.
+type Tombstone struct {
 	Network string
 	DataDir string
-	// BootID is the boot in which the notice was last renewed.
+	// BootID is the boot in which the tombstone was last renewed.
 	BootID string
 }

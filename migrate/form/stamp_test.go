@@ -30,7 +30,7 @@ func TestTheDigestOfAStampIsPinned(t *testing.T) {
 
 func TestWhatIsNotThereHasNoStamp(t *testing.T) {
 	for name, c := range map[string]Contents{
-		"nothing": {}, "a notice": {Shut: &Notice{Network: "podnet"}}, "a notice of another": {Shut: &Notice{}},
+		"nothing": {}, "a tombstone": {Shut: &Tombstone{Network: "podnet"}}, "a tombstone of another": {Shut: &Tombstone{}},
 	} {
 		if got := c.Stamp(); got != "" {
 			t.Errorf("%s has the stamp %q", name, got)

@@ -142,7 +142,7 @@ func TestWhatIsLeftBesideDoesNotKeepAFileFromBeingReplaced(t *testing.T) {
 		make func(d *Dir) error
 		left map[string]string
 	}{
-		"a tombstone":        {func(d *Dir) error { return os.WriteFile(d.beside(), encodeNotice(notice(bootA)), 0o644) }, nil},
+		"a tombstone":        {func(d *Dir) error { return os.WriteFile(d.beside(), encodeTombstone(tombstone(bootA)), 0o644) }, nil},
 		"half a reservation": {func(d *Dir) error { return os.WriteFile(d.beside(), []byte("c\r"), 0o600) }, nil},
 		"a link":             {func(d *Dir) error { return os.Symlink("podnet/10.0.0.3", d.beside()) }, nil},
 		"an empty directory": {func(d *Dir) error { return os.Mkdir(d.beside(), 0o755) }, nil},

@@ -43,7 +43,7 @@ func TestADirectoryThatCannotBeSwappedStaysOpen(t *testing.T) {
 			d := make(t)
 			before, stamp, files := stateOf(t, d), look(t, d).Stamp(), tree(t, d.path)
 			for range 2 {
-				if err := d.Shut(notice(bootA)); !errors.Is(err, form.ErrCannotShut) || !strings.Contains(err.Error(), d.path) {
+				if err := d.Shut(tombstone(bootA)); !errors.Is(err, form.ErrCannotShut) || !strings.Contains(err.Error(), d.path) {
 					t.Errorf("err = %v", err)
 				}
 			}
@@ -73,7 +73,7 @@ func TestASwapThatFailsOtherwiseIsNotGivenUp(t *testing.T) {
 		t.Run(errno.Error(), func(t *testing.T) {
 			d := newDir(t, someFiles())
 			swapFails(t, errno)
-			if err := d.Shut(notice(bootA)); !errors.Is(err, errno) || errors.Is(err, form.ErrCannotShut) || !strings.Contains(err.Error(), d.path) {
+			if err := d.Shut(tombstone(bootA)); !errors.Is(err, errno) || errors.Is(err, form.ErrCannotShut) || !strings.Contains(err.Error(), d.path) {
 				t.Errorf("err = %v", err)
 			}
 			if diff := diffState(state{Place: someFiles()}, stateOf(t, d)); diff != "" {
@@ -83,16 +83,16 @@ func TestASwapThatFailsOtherwiseIsNotGivenUp(t *testing.T) {
 	}
 }
 
-func TestANoticeThatCannotBeSwappedStays(t *testing.T) {
+func TestATombstoneThatCannotBeSwappedStays(t *testing.T) {
 	d := newPlace(t)
-	must(t, d.Shut(notice(bootA)))
+	must(t, d.Shut(tombstone(bootA)))
 	c, err := d.Prepare([]form.Entry{entry("10.0.0.2", "a", "eth0")}, nil)
 	must(t, err)
 	swapFails(t, unix.EBUSY)
 	if err := d.Open(); !errors.Is(err, form.ErrCannotShut) {
 		t.Errorf("err = %v", err)
 	}
-	want := state{tombstone(bootA), files{"10.0.0.2": "a\r\neth0", lockName: ""}}
+	want := state{tombstoneFile(bootA), files{"10.0.0.2": "a\r\neth0", lockName: ""}}
 	if diff := diffState(want, stateOf(t, d)); diff != "" || len(c.Entries) != 1 {
 		t.Errorf("-want +got:\n%s", diff)
 	}

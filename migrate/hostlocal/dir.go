@@ -20,10 +20,10 @@ const (
 	besideName = ".bolt-local-" // and the network
 
 	// The modes are host-local's own, but for the tombstone's.
-	dirMode    = 0o755
-	fileMode   = 0o600
-	lockMode   = 0o750
-	noticeMode = 0o644
+	dirMode       = 0o755
+	fileMode      = 0o600
+	lockMode      = 0o750
+	tombstoneMode = 0o644
 )
 
 // Dir is one network's directory, or the place where it may be. It is for one

@@ -92,7 +92,7 @@ func TestAFullDiskDoesNotShut(t *testing.T) {
 				must(t, os.Remove(d.path))
 			}
 			before := stateOf(t, d)
-			if err := d.Shut(notice(bootA)); !errors.Is(err, unix.ENOSPC) {
+			if err := d.Shut(tombstone(bootA)); !errors.Is(err, unix.ENOSPC) {
 				t.Errorf("err = %v", err)
 			}
 			if diff := diffState(before, stateOf(t, d)); diff != "" {
@@ -103,16 +103,16 @@ func TestAFullDiskDoesNotShut(t *testing.T) {
 }
 
 // A tombstone is renewed in place, for which a full disk has room.
-func TestAFullDiskRenewsANotice(t *testing.T) {
+func TestAFullDiskRenewsATombstone(t *testing.T) {
 	d := fullDisk(t, nil, 2)
 	must(t, os.Remove(d.path))
-	must(t, d.Shut(notice(bootA)))
+	must(t, d.Shut(tombstone(bootA)))
 	must(t, os.WriteFile(filepath.Join(filepath.Dir(d.path), "filler"), []byte("x"), 0o600))
 	if free := freePages(t, filepath.Dir(d.path)); free != 0 {
 		t.Fatalf("%d pages are free", free)
 	}
-	must(t, d.Shut(notice(bootB)))
-	if c := look(t, d); c.Shut == nil || *c.Shut != notice(bootB) {
+	must(t, d.Shut(tombstone(bootB)))
+	if c := look(t, d); c.Shut == nil || *c.Shut != tombstone(bootB) {
 		t.Errorf("it is %+v", c)
 	}
 }
@@ -121,7 +121,7 @@ func TestAFullDiskRenewsANotice(t *testing.T) {
 func TestAFullDiskDoesNotPrepare(t *testing.T) {
 	d := fullDisk(t, nil, 3)
 	must(t, os.Remove(d.path))
-	must(t, d.Shut(notice(bootA)))
+	must(t, d.Shut(tombstone(bootA)))
 	before, free := stateOf(t, d), freePages(t, filepath.Dir(d.path))
 	entries := []form.Entry{entry("10.0.0.2", "a", "eth0"), entry("10.0.0.3", "a", "eth0"), entry("10.0.0.4", "b", "eth0"), entry("10.0.0.5", "c", "eth0")}
 	if _, err := d.Prepare(entries, nil); !errors.Is(err, unix.ENOSPC) {
@@ -139,7 +139,7 @@ func TestAFullDiskDoesNotPrepare(t *testing.T) {
 func TestAFullDiskPreparesWithoutCursors(t *testing.T) {
 	d := fullDisk(t, nil, 2)
 	must(t, os.Remove(d.path))
-	must(t, d.Shut(notice(bootA)))
+	must(t, d.Shut(tombstone(bootA)))
 	if _, err := d.Prepare([]form.Entry{entry("10.0.0.2", "a", "eth0")}, map[int]netip.Addr{0: ip("10.0.0.2")}); err != nil {
 		t.Fatal(err)
 	}

@@ -105,8 +105,8 @@ func entry(addr, id, ifname string) form.Entry {
 	return form.Entry{Addr: ip(addr), Holder: *holder(id, ifname)}
 }
 
-func notice(boot string) form.Notice {
-	return form.Notice{Network: "podnet", DataDir: "/var/lib/cni/bolt-local", BootID: boot}
+func tombstone(boot string) form.Tombstone {
+	return form.Tombstone{Network: "podnet", DataDir: "/var/lib/cni/bolt-local", BootID: boot}
 }
 
 // state is what stands in d's place, for comparing: a directory's files and

@@ -24,7 +24,7 @@ func TestWhetherADirectoryHoldsSomething(t *testing.T) {
 		"a reservation and a lock":  {mkFiles(files{"10.0.0.2": "a", lockName: ""}), true},
 		"another's file":            {mkFiles(files{"notes.txt": ""}), true},
 		"a whole directory":         {mkFiles(someFiles()), true},
-		"a notice":                  {func(d *Dir) error { return d.Shut(notice(bootA)) }, false},
+		"a tombstone":               {func(d *Dir) error { return d.Shut(tombstone(bootA)) }, false},
 		"another's file in place":   {func(d *Dir) error { return errors.Join(parent(d), os.WriteFile(d.path, nil, 0o600)) }, false},
 		"a link, which may":         {func(d *Dir) error { return errors.Join(parent(d), os.Symlink("elsewhere", d.path)) }, true},
 	} {

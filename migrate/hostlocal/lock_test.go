@@ -81,7 +81,7 @@ func TestWhatHasNoLockIsNotTouchedByLocking(t *testing.T) {
 	for name, make := range map[string]func(d *Dir) error{
 		"nothing":             func(d *Dir) error { return os.MkdirAll(filepath.Dir(d.path), 0o755) },
 		"not even the parent": func(*Dir) error { return nil },
-		"a tombstone":         func(d *Dir) error { return d.Shut(notice(bootA)) },
+		"a tombstone":         func(d *Dir) error { return d.Shut(tombstone(bootA)) },
 		"a parent that is a file": func(d *Dir) error {
 			return os.WriteFile(filepath.Dir(d.path), nil, 0o600)
 		},

@@ -113,7 +113,7 @@ func TestADirectoryThatGoesUnderAWaiterHasNoLock(t *testing.T) {
 	}{
 		"removed":          {func(t *testing.T, d *Dir) { must(t, os.RemoveAll(d.path)) }},
 		"moved away":       {func(t *testing.T, d *Dir) { must(t, os.Rename(d.path, d.path+".away")) }},
-		"shut":             {func(t *testing.T, d *Dir) { must(t, At(d.path).Shut(notice(bootA))) }},
+		"shut":             {func(t *testing.T, d *Dir) { must(t, At(d.path).Shut(tombstone(bootA))) }},
 		"with its parent":  {func(t *testing.T, d *Dir) { must(t, os.RemoveAll(filepath.Dir(d.path))) }},
 		"replaced by file": {func(t *testing.T, d *Dir) { must(t, os.RemoveAll(d.path)); must(t, os.WriteFile(d.path, nil, 0o600)) }},
 	} {

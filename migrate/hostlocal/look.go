@@ -24,7 +24,7 @@ import (
 func (d *Dir) Look() (form.Contents, error) {
 	c, err := lookAt(d.path)
 	if errors.Is(err, unix.ENOTDIR) {
-		return d.lookAtNotice()
+		return d.lookAtTombstone()
 	}
 	if err != nil {
 		return form.Contents{}, fmt.Errorf("reading host-local's directory: %w", err)

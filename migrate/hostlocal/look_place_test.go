@@ -35,18 +35,18 @@ func TestWhatMayStandInTheDirectorysPlace(t *testing.T) {
 		"nothing, without a parent": {make: func(*Dir) error { return nil }},
 		"a tombstone": {
 			make: func(d *Dir) error {
-				return errors.Join(mkParent(d), os.WriteFile(d.path, encodeNotice(notice(bootA)), 0o644))
+				return errors.Join(mkParent(d), os.WriteFile(d.path, encodeTombstone(tombstone(bootA)), 0o644))
 			},
-			want: form.Contents{Shut: &form.Notice{Network: "podnet", DataDir: "/var/lib/cni/bolt-local", BootID: bootA}}},
+			want: form.Contents{Shut: &form.Tombstone{Network: "podnet", DataDir: "/var/lib/cni/bolt-local", BootID: bootA}}},
 		"an empty file": {
 			make: func(d *Dir) error { return errors.Join(mkParent(d), os.WriteFile(d.path, nil, 0o644)) },
-			want: form.Contents{Shut: &form.Notice{}}},
+			want: form.Contents{Shut: &form.Tombstone{}}},
 		"another's file": {
 			make: func(d *Dir) error { return errors.Join(mkParent(d), os.WriteFile(d.path, []byte("keep out\n"), 0o644)) },
-			want: form.Contents{Shut: &form.Notice{}}},
+			want: form.Contents{Shut: &form.Tombstone{}}},
 		"another's file of 1 MiB": {
 			make: func(d *Dir) error { return errors.Join(mkParent(d), os.WriteFile(d.path, make([]byte, 1<<20), 0o644)) },
-			want: form.Contents{Shut: &form.Notice{}}},
+			want: form.Contents{Shut: &form.Tombstone{}}},
 		"a link to a directory": {
 			make: func(d *Dir) error {
 				return errors.Join(os.MkdirAll(parentOf(d)+"/real", 0o755), os.Symlink("real", d.path))

@@ -22,9 +22,9 @@ func TestMakeMakesTheDirectoryAndLocksIt(t *testing.T) {
 		"from nothing, three levels": {func(*Dir) error { return nil }, files{lockName: ""}},
 		"from an empty one":          {mkFiles(nil), files{lockName: ""}},
 		"from a whole one":           {mkFiles(someFiles()), someFiles()},
-		"from a notice":              {func(d *Dir) error { return d.Shut(notice(bootA)) }, files{lockName: ""}},
-		"from a notice, with others' files": {func(d *Dir) error {
-			return errors.Join(mkFiles(with(someFiles(), "notes.txt", "x"))(d), d.Shut(notice(bootA)))
+		"from a tombstone":           {func(d *Dir) error { return d.Shut(tombstone(bootA)) }, files{lockName: ""}},
+		"from a tombstone, with others' files": {func(d *Dir) error {
+			return errors.Join(mkFiles(with(someFiles(), "notes.txt", "x"))(d), d.Shut(tombstone(bootA)))
 		}, files{lockName: "", "notes.txt": "x"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -54,9 +54,9 @@ func TestMakeMakesTheDirectoryAndLocksIt(t *testing.T) {
 }
 
 // host-local that runs this very moment must not find an empty directory.
-func TestADirectoryInPlaceOfANoticeIsLockedFromTheFirst(t *testing.T) {
+func TestADirectoryInPlaceOfATombstoneIsLockedFromTheFirst(t *testing.T) {
 	d := newPlace(t)
-	must(t, d.Shut(notice(bootA)))
+	must(t, d.Shut(tombstone(bootA)))
 	once(t, "hostlocal.opened", func() {
 		if isFree(t, d.file(lockName)) {
 			t.Error("it is there and not locked")
@@ -105,7 +105,7 @@ func TestWhatCannotBeMadeIsNamed(t *testing.T) {
 func TestAMakeThatIsCutAnywhereIsDoneByTheNextCall(t *testing.T) {
 	setup := func(t *testing.T) *Dir {
 		d := newPlace(t)
-		must(t, d.Shut(notice(bootA)))
+		must(t, d.Shut(tombstone(bootA)))
 		return d
 	}
 	cutEverywhere(t, setup, func(_ *testing.T, d *Dir) error { return At(d.path).Make(soon()) }, func(t *testing.T, d *Dir) {

@@ -68,7 +68,7 @@ func (d *Dir) lookBeforeOpen() (form.Contents, error) {
 		return c, err
 	case c.Exists:
 		return c, fmt.Errorf("%w: %s is a directory already", form.ErrTaken, d.path)
-	case c.Shut != nil && *c.Shut == (form.Notice{}):
+	case c.Shut != nil && *c.Shut == (form.Tombstone{}):
 		return c, fmt.Errorf("%w: %s is a file that neither host-local nor bolt-local wrote: move it away", form.ErrCannotShut, d.path)
 	}
 	return c, nil

@@ -40,7 +40,7 @@ func reopen(d *Dir) (form.Contents, error) {
 func TestADirectoryIsOpenedWhole(t *testing.T) {
 	left := func(f files) func(d *Dir) error {
 		return func(d *Dir) error {
-			err := errors.Join(d.Shut(notice(bootA)), os.Mkdir(d.beside(), 0o755))
+			err := errors.Join(d.Shut(tombstone(bootA)), os.Mkdir(d.beside(), 0o755))
 			for name, content := range f {
 				err = errors.Join(err, os.WriteFile(filepath.Join(d.beside(), name), []byte(content), 0o600))
 			}
@@ -51,24 +51,24 @@ func TestADirectoryIsOpenedWhole(t *testing.T) {
 		make func(d *Dir) error
 		more files // of others
 	}{
-		"in place of a notice": {make: func(d *Dir) error { return d.Shut(notice(bootA)) }},
-		"where nothing is":     {make: func(d *Dir) error { return os.Mkdir(filepath.Dir(d.path), 0o755) }},
-		"where no parent is":   {make: func(*Dir) error { return nil }},
-		"after it was shut":    {make: func(d *Dir) error { return errors.Join(mkFiles(someFiles())(d), d.Shut(notice(bootA))) }},
+		"in place of a tombstone": {make: func(d *Dir) error { return d.Shut(tombstone(bootA)) }},
+		"where nothing is":        {make: func(d *Dir) error { return os.Mkdir(filepath.Dir(d.path), 0o755) }},
+		"where no parent is":      {make: func(*Dir) error { return nil }},
+		"after it was shut":       {make: func(d *Dir) error { return errors.Join(mkFiles(someFiles())(d), d.Shut(tombstone(bootA))) }},
 		"with the files of others": {make: func(d *Dir) error {
-			return errors.Join(mkFiles(with(someFiles(), "notes.txt", "x"))(d), d.Shut(notice(bootA)))
+			return errors.Join(mkFiles(with(someFiles(), "notes.txt", "x"))(d), d.Shut(tombstone(bootA)))
 		}, more: files{"notes.txt": "x"}},
 		"beside half of it":      {make: left(files{"10.0.0.2": "a\r", "10.0.0.3": "", lockName: ""})},
 		"beside an older one":    {make: left(with(with(someFiles(), "10.0.0.2", "old\r\neth0"), "last_reserved_ip.7", "x"))},
 		"beside files of others": {make: left(files{"10.0.0.2": "a", "::ffff:10.0.0.2": "y"}), more: files{"::ffff:10.0.0.2": "y"}},
 		"beside half a reservation": {make: func(d *Dir) error {
-			return errors.Join(d.Shut(notice(bootA)), os.WriteFile(d.beside(), []byte("a\r"), 0o600))
+			return errors.Join(d.Shut(tombstone(bootA)), os.WriteFile(d.beside(), []byte("a\r"), 0o600))
 		}},
-		"beside a link": {make: func(d *Dir) error { return errors.Join(d.Shut(notice(bootA)), os.Symlink("elsewhere", d.beside())) }},
+		"beside a link": {make: func(d *Dir) error { return errors.Join(d.Shut(tombstone(bootA)), os.Symlink("elsewhere", d.beside())) }},
 		"with others' directories": {
 			make: func(d *Dir) error {
 				return errors.Join(mkFiles(someFiles())(d), os.MkdirAll(d.file("sub/deep"), 0o755), os.MkdirAll(d.file("10.0.0.9/deep"), 0o755),
-					unix.Mkfifo(d.file("last_reserved_ip.1"), 0o600), d.Shut(notice(bootA)))
+					unix.Mkfifo(d.file("last_reserved_ip.1"), 0o600), d.Shut(tombstone(bootA)))
 			}, more: files{"sub": "d---------", "10.0.0.9": "d---------", "last_reserved_ip.1": "p---------"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -102,7 +102,7 @@ func TestTheModesOfADirectoryThatWasMadeReady(t *testing.T) {
 	}{"under host-local's umask": {0o022, 0o755}, "under a strict one": {0o077, 0o700}, "under none": {0, 0o755}} {
 		t.Run(name, func(t *testing.T) {
 			d := newPlace(t)
-			must(t, d.Shut(notice(bootA)))
+			must(t, d.Shut(tombstone(bootA)))
 			defer unix.Umask(unix.Umask(c.umask))
 			_, err := reopen(d)
 			must(t, err)
@@ -124,10 +124,10 @@ func TestAnOpeningThatIsCutAnywhereIsDoneByTheNextCall(t *testing.T) {
 		make func(d *Dir) error
 		more files
 	}{
-		"in place of a notice": {make: func(d *Dir) error { return d.Shut(notice(bootA)) }},
-		"where nothing is":     {make: func(*Dir) error { return nil }},
+		"in place of a tombstone": {make: func(d *Dir) error { return d.Shut(tombstone(bootA)) }},
+		"where nothing is":        {make: func(*Dir) error { return nil }},
 		"with the files of others": {func(d *Dir) error {
-			return errors.Join(mkFiles(with(someFiles(), "notes.txt", "x"))(d), d.Shut(notice(bootA)))
+			return errors.Join(mkFiles(with(someFiles(), "notes.txt", "x"))(d), d.Shut(tombstone(bootA)))
 		}, files{"notes.txt": "x"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -191,9 +191,9 @@ func TestADirectoryThatIsOpenIsNotOpenedAgain(t *testing.T) {
 
 func TestWhatWasNotPreparedIsNotOpened(t *testing.T) {
 	for name, make := range map[string]func(d *Dir) error{
-		"a notice":                func(d *Dir) error { return d.Shut(notice(bootA)) },
-		"nothing":                 func(d *Dir) error { return os.Mkdir(filepath.Dir(d.path), 0o755) },
-		"a notice, a file beside": func(d *Dir) error { return errors.Join(d.Shut(notice(bootA)), os.WriteFile(d.beside(), nil, 0o600)) },
+		"a tombstone":                func(d *Dir) error { return d.Shut(tombstone(bootA)) },
+		"nothing":                    func(d *Dir) error { return os.Mkdir(filepath.Dir(d.path), 0o755) },
+		"a tombstone, a file beside": func(d *Dir) error { return errors.Join(d.Shut(tombstone(bootA)), os.WriteFile(d.beside(), nil, 0o600)) },
 		"nothing, with a link beside": func(d *Dir) error {
 			return errors.Join(os.Mkdir(filepath.Dir(d.path), 0o755), os.Symlink("x", d.beside()))
 		},
@@ -218,7 +218,7 @@ func TestWhatWasNotPreparedIsNotOpened(t *testing.T) {
 func TestWhatStandsInTheWayOfAReservationIsNamed(t *testing.T) {
 	d := newDir(t, files{lockName: ""})
 	must(t, os.Mkdir(d.file("10.0.0.7"), 0o755))
-	must(t, d.Shut(notice(bootA)))
+	must(t, d.Shut(tombstone(bootA)))
 	before := stateOf(t, d)
 	if _, err := d.Prepare(prepared(), nil); !errors.Is(err, form.ErrTaken) || !strings.Contains(err.Error(), filepath.Join(d.beside(), "10.0.0.7")) {
 		t.Errorf("err = %v", err)
@@ -243,7 +243,7 @@ func TestAPreparationThatIsNotAllowedChangesNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newPlace(t)
-			must(t, d.Shut(notice(bootA)))
+			must(t, d.Shut(tombstone(bootA)))
 			protect(t, d)
 			before := tree(t, filepath.Dir(d.path))
 			if _, err := d.Prepare(prepared(), nil); !errors.Is(err, unix.EACCES) && !errors.Is(err, unix.EROFS) || !strings.Contains(err.Error(), d.beside()) {
@@ -264,7 +264,7 @@ func TestFilesOfOthersSurviveEveryRound(t *testing.T) {
 	var st unix.Stat_t
 	must(t, unix.Stat(d.file("sub/deep/file"), &st))
 	for range 3 {
-		must(t, d.Shut(notice(bootA)))
+		must(t, d.Shut(tombstone(bootA)))
 		_, err := reopen(d)
 		must(t, err)
 		var now unix.Stat_t

@@ -14,11 +14,11 @@ import (
 )
 
 // tombstone is what stands in the place of a directory that is shut.
-func tombstone(boot string) map[string]string {
-	return map[string]string{"": string(encodeNotice(notice(boot)))}
+func tombstoneFile(boot string) map[string]string {
+	return map[string]string{"": string(encodeTombstone(tombstone(boot)))}
 }
 
-func TestShutPutsANoticeInThePlaceOf(t *testing.T) {
+func TestShutPutsATombstoneInThePlaceOf(t *testing.T) {
 	for name, c := range map[string]struct {
 		make func(d *Dir) error
 		left map[string]string // beside
@@ -28,11 +28,11 @@ func TestShutPutsANoticeInThePlaceOf(t *testing.T) {
 		"an empty directory":        {make: func(d *Dir) error { return os.MkdirAll(d.path, 0o755) }},
 		"a lock alone":              {make: mkFiles(files{lockName: ""})},
 		"a whole directory":         {make: mkFiles(with(someFiles(), "10.0.0.9", ""))},
-		"an older notice":           {make: func(d *Dir) error { return d.Shut(notice(bootB)) }},
-		"a notice of other words": {make: func(d *Dir) error {
-			return d.Shut(form.Notice{Network: "podnet", DataDir: "/a/much/longer/data/directory/than/the/other/one", BootID: bootB})
+		"an older tombstone":        {make: func(d *Dir) error { return d.Shut(tombstone(bootB)) }},
+		"a tombstone of other words": {make: func(d *Dir) error {
+			return d.Shut(form.Tombstone{Network: "podnet", DataDir: "/a/much/longer/data/directory/than/the/other/one", BootID: bootB})
 		}},
-		"the same notice": {make: func(d *Dir) error { return d.Shut(notice(bootA)) }},
+		"the same tombstone": {make: func(d *Dir) error { return d.Shut(tombstone(bootA)) }},
 		"a directory with files of others": {
 			make: mkFiles(with(someFiles(), "notes.txt", "x")), left: files{"notes.txt": "x"}},
 		"a directory with a subdirectory": {
@@ -49,15 +49,15 @@ func TestShutPutsANoticeInThePlaceOf(t *testing.T) {
 				set(t)
 				d := newPlace(t)
 				must(t, c.make(d))
-				must(t, d.Shut(notice(bootA)))
-				if diff := diffState(state{tombstone(bootA), c.left}, stateOf(t, d)); diff != "" {
+				must(t, d.Shut(tombstone(bootA)))
+				if diff := diffState(state{tombstoneFile(bootA), c.left}, stateOf(t, d)); diff != "" {
 					t.Errorf("-want +got:\n%s", diff)
 				}
-				if got := look(t, d); got.Exists || got.Shut == nil || *got.Shut != notice(bootA) {
+				if got := look(t, d); got.Exists || got.Shut == nil || *got.Shut != tombstone(bootA) {
 					t.Errorf("it is %+v", got)
 				}
 				before := tree(t, filepath.Dir(d.path))
-				must(t, d.Shut(notice(bootA)))
+				must(t, d.Shut(tombstone(bootA)))
 				if diff := diffTree(before, tree(t, filepath.Dir(d.path))); diff != "" {
 					t.Errorf("the second time something changes:\n%s", diff)
 				}
@@ -76,12 +76,12 @@ func mkFiles(f files) func(d *Dir) error {
 	}
 }
 
-func TestANoticeIsRenewedInItsFile(t *testing.T) {
+func TestATombstoneIsRenewedInItsFile(t *testing.T) {
 	d := newPlace(t)
-	must(t, d.Shut(notice(bootA)))
+	must(t, d.Shut(tombstone(bootA)))
 	before, err := os.Lstat(d.path)
 	must(t, err)
-	must(t, d.Shut(notice(bootB)))
+	must(t, d.Shut(tombstone(bootB)))
 	after, err := os.Lstat(d.path)
 	must(t, err)
 	if !os.SameFile(before, after) || before.Size() != after.Size() {
@@ -89,7 +89,7 @@ func TestANoticeIsRenewedInItsFile(t *testing.T) {
 	}
 }
 
-func TestTheModeOfANoticeUnderAnyUmask(t *testing.T) {
+func TestTheModeOfATombstoneUnderAnyUmask(t *testing.T) {
 	for name, f := range map[string]files{"over a directory": someFiles(), "where nothing was": nil} {
 		for name2, set := range fileSystems {
 			t.Run(name+", "+name2, func(t *testing.T) {
@@ -99,7 +99,7 @@ func TestTheModeOfANoticeUnderAnyUmask(t *testing.T) {
 					must(t, mkFiles(f)(d))
 				}
 				defer unix.Umask(unix.Umask(0o077))
-				must(t, d.Shut(notice(bootA)))
+				must(t, d.Shut(tombstone(bootA)))
 				info, err := os.Lstat(d.path)
 				must(t, err)
 				if info.Mode() != 0o644 {
@@ -117,7 +117,7 @@ func TestAnothersFileIsLeftAlone(t *testing.T) {
 			d := newPlace(t)
 			writeFiles(t, filepath.Dir(d.path), files{"podnet": text})
 			before := tree(t, filepath.Dir(d.path))
-			must(t, d.Shut(notice(bootA)))
+			must(t, d.Shut(tombstone(bootA)))
 			for _, open := range []func() error{
 				func() error { _, err := d.Prepare(nil, nil); return err },
 				d.Open,
@@ -136,7 +136,7 @@ func TestAnothersFileIsLeftAlone(t *testing.T) {
 
 func TestWhatAnEarlierStepLeftBesideDoesNotKeepItFromBeingShut(t *testing.T) {
 	lefts := map[string]func(d *Dir) error{
-		"half a tombstone":   func(d *Dir) error { return os.WriteFile(d.beside(), encodeNotice(notice(bootA))[:100], 0o644) },
+		"half a tombstone":   func(d *Dir) error { return os.WriteFile(d.beside(), encodeTombstone(tombstone(bootA))[:100], 0o644) },
 		"a link":             func(d *Dir) error { return os.Symlink("podnet", d.beside()) },
 		"an empty directory": func(d *Dir) error { return os.Mkdir(d.beside(), 0o755) },
 		"a directory that was swapped out or prepared": func(d *Dir) error {
@@ -148,13 +148,13 @@ func TestWhatAnEarlierStepLeftBesideDoesNotKeepItFromBeingShut(t *testing.T) {
 		for name2, place := range map[string]func(d *Dir) error{
 			"over a directory":  mkFiles(someFiles()),
 			"where nothing was": func(d *Dir) error { return os.MkdirAll(filepath.Dir(d.path), 0o755) },
-			"over a notice":     func(d *Dir) error { return d.Shut(notice(bootB)) },
+			"over a tombstone":  func(d *Dir) error { return d.Shut(tombstone(bootB)) },
 		} {
 			t.Run(name+", "+name2, func(t *testing.T) {
 				d := newPlace(t)
 				must(t, errors.Join(place(d), left(d)))
-				must(t, d.Shut(notice(bootA)))
-				if diff := diffState(state{Place: tombstone(bootA)}, stateOf(t, d)); diff != "" {
+				must(t, d.Shut(tombstone(bootA)))
+				if diff := diffState(state{Place: tombstoneFile(bootA)}, stateOf(t, d)); diff != "" {
 					t.Errorf("-want +got:\n%s", diff)
 				}
 			})
@@ -162,14 +162,14 @@ func TestWhatAnEarlierStepLeftBesideDoesNotKeepItFromBeingShut(t *testing.T) {
 	}
 }
 
-// Files of others that stayed beside when it was shut do not keep the notice
+// Files of others that stayed beside when it was shut do not keep the tombstone
 // from coming back where it was removed.
-func TestANoticeThatVanishedComesBackBesideFilesOfOthers(t *testing.T) {
+func TestATombstoneThatVanishedComesBackBesideFilesOfOthers(t *testing.T) {
 	d := newDir(t, with(someFiles(), "notes.txt", "x"))
-	must(t, d.Shut(notice(bootA)))
+	must(t, d.Shut(tombstone(bootA)))
 	must(t, os.Remove(d.path))
-	must(t, d.Shut(notice(bootA)))
-	if diff := diffState(state{tombstone(bootA), files{"notes.txt": "x"}}, stateOf(t, d)); diff != "" {
+	must(t, d.Shut(tombstone(bootA)))
+	if diff := diffState(state{tombstoneFile(bootA), files{"notes.txt": "x"}}, stateOf(t, d)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
@@ -179,7 +179,7 @@ func TestADirectoryIsNotShutOverFilesOfOthersBeside(t *testing.T) {
 	d := newDir(t, someFiles())
 	writeFiles(t, d.beside(), files{"notes.txt": "x"})
 	before := stateOf(t, d)
-	if err := d.Shut(notice(bootA)); !errors.Is(err, form.ErrCannotShut) || !strings.Contains(err.Error(), d.beside()+" holds files that are neither host-local's nor ours: move them away") {
+	if err := d.Shut(tombstone(bootA)); !errors.Is(err, form.ErrCannotShut) || !strings.Contains(err.Error(), d.beside()+" holds files that are neither host-local's nor ours: move them away") {
 		t.Errorf("err = %v", err)
 	}
 	if diff := diffState(before, stateOf(t, d)); diff != "" {
@@ -209,15 +209,15 @@ func TestAShutThatIsCutAnywhereIsDoneByTheNextCall(t *testing.T) {
 				}
 				whole := setup(t)
 				was := stateOf(t, whole).Place
-				shut := func(_ *testing.T, d *Dir) error { return d.Shut(notice(bootA)) }
+				shut := func(_ *testing.T, d *Dir) error { return d.Shut(tombstone(bootA)) }
 				cutEverywhere(t, setup, shut, func(t *testing.T, d *Dir) {
 					// host-local finds either all or nothing.
 					got := stateOf(t, d).Place
-					if diffState(state{Place: was}, state{Place: got}) != "" && diffState(state{Place: tombstone(bootA)}, state{Place: got}) != "" {
+					if diffState(state{Place: was}, state{Place: got}) != "" && diffState(state{Place: tombstoneFile(bootA)}, state{Place: got}) != "" {
 						t.Errorf("it left %q", got)
 					}
-					must(t, d.Shut(notice(bootA)))
-					if diff := diffState(state{tombstone(bootA), c.left}, stateOf(t, d)); diff != "" {
+					must(t, d.Shut(tombstone(bootA)))
+					if diff := diffState(state{tombstoneFile(bootA), c.left}, stateOf(t, d)); diff != "" {
 						t.Errorf("-want +got:\n%s", diff)
 					}
 				})
@@ -245,14 +245,14 @@ func TestAShutThatIsNotAllowedChangesNothing(t *testing.T) {
 		for name2, make := range map[string]func(d *Dir) error{
 			"of a directory": func(d *Dir) error { return errors.Join(mkFiles(someFiles())(d), chmodAll(d)) },
 			"of nothing":     func(d *Dir) error { return os.MkdirAll(filepath.Dir(d.path), 0o755) },
-			"of a notice":    func(d *Dir) error { return errors.Join(d.Shut(notice(bootB)), os.Chmod(d.path, 0o444)) },
+			"of a tombstone": func(d *Dir) error { return errors.Join(d.Shut(tombstone(bootB)), os.Chmod(d.path, 0o444)) },
 		} {
 			t.Run(name+", "+name2, func(t *testing.T) {
 				d := newPlace(t)
 				must(t, make(d))
 				c.protect(t, d)
 				before := tree(t, filepath.Dir(d.path))
-				if err := d.Shut(notice(bootA)); !errors.Is(err, c.want) || !strings.Contains(err.Error(), filepath.Dir(d.path)) {
+				if err := d.Shut(tombstone(bootA)); !errors.Is(err, c.want) || !strings.Contains(err.Error(), filepath.Dir(d.path)) {
 					t.Errorf("err = %v", err)
 				}
 				if diff := diffTree(before, tree(t, filepath.Dir(d.path))); diff != "" {
@@ -276,7 +276,7 @@ func TestShutBelowAFileIsRefused(t *testing.T) {
 	d := newPlace(t)
 	parent := filepath.Dir(d.path)
 	must(t, os.WriteFile(parent, []byte("x"), 0o600))
-	if err := d.Shut(notice(bootA)); err == nil || !strings.Contains(err.Error(), "the parent of "+d.path+" is not a directory") {
+	if err := d.Shut(tombstone(bootA)); err == nil || !strings.Contains(err.Error(), "the parent of "+d.path+" is not a directory") {
 		t.Errorf("err = %v", err)
 	}
 	if got := describe(t, parent); got != "x" {
@@ -291,7 +291,7 @@ func TestADirectoryThatWasNotLockedIsNotShut(t *testing.T) {
 	must(t, d.Lock(true, time.Now().Add(time.Second)))
 	must(t, mkFiles(someFiles())(d))
 	before := stateOf(t, d)
-	if err := d.Shut(notice(bootA)); err == nil {
+	if err := d.Shut(tombstone(bootA)); err == nil {
 		t.Error("it was shut")
 	}
 	if diff := diffState(before, stateOf(t, d)); diff != "" {
@@ -300,7 +300,7 @@ func TestADirectoryThatWasNotLockedIsNotShut(t *testing.T) {
 	next := At(d.Path())
 	must(t, next.Lock(true, time.Now().Add(time.Second)))
 	defer next.Unlock()
-	must(t, next.Shut(notice(bootA)))
+	must(t, next.Shut(tombstone(bootA)))
 }
 
 // Opening a pipe waits for whoever writes to it.

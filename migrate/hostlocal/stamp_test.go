@@ -61,7 +61,7 @@ func TestAStampChangesWith(t *testing.T) {
 		"the directory replaced by an empty one":   func(t *testing.T, d *Dir) { must(t, os.RemoveAll(d.path)); must(t, os.Mkdir(d.path, 0o755)) },
 		"the directory made again with all it had": func(t *testing.T, d *Dir) { must(t, os.RemoveAll(d.path)); writeFiles(t, d.path, stampFiles()) },
 		"all files but the lock wiped":             func(t *testing.T, d *Dir) { remove("10.0.0.2")(t, d); remove("10.0.0.3")(t, d) },
-		"a tombstone in its place":                 func(t *testing.T, d *Dir) { must(t, d.Shut(notice(bootA))) },
+		"a tombstone in its place":                 func(t *testing.T, d *Dir) { must(t, d.Shut(tombstone(bootA))) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDir(t, stampFiles())

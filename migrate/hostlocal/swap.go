@@ -14,20 +14,20 @@ import (
 
 // Shut puts the tombstone in the place of the directory, or of an older
 // tombstone, or where nothing is.
-func (d *Dir) Shut(n form.Notice) error {
+func (d *Dir) Shut(t form.Tombstone) error {
 	c, err := d.Look()
 	if err != nil {
 		return err
 	}
 	switch {
 	case c.Shut != nil:
-		err = d.renew(*c.Shut, n)
+		err = d.renew(*c.Shut, t)
 	case c.Exists && d.missing: // and what is in it was not looked at
 		err = fmt.Errorf("%s was made a moment ago: the next call looks at what is in it", d.path)
 	case c.Exists:
-		err = d.swapIn(n)
+		err = d.swapIn(t)
 	default:
-		err = d.putNotice(n)
+		err = d.putTombstone(t)
 	}
 	if err != nil {
 		return err
@@ -37,11 +37,11 @@ func (d *Dir) Shut(n form.Notice) error {
 }
 
 // swapIn puts the tombstone in the place of the directory.
-func (d *Dir) swapIn(n form.Notice) error {
+func (d *Dir) swapIn(t form.Tombstone) error {
 	if err := d.clearBeside(); err != nil {
 		return err
 	}
-	if err := writeNew(d.beside(), noticeMode, encodeNotice(n)); err != nil {
+	if err := writeNew(d.beside(), tombstoneMode, encodeTombstone(t)); err != nil {
 		return errors.Join(fmt.Errorf("writing the tombstone: %w", err), remove(d.beside()))
 	}
 	failpoint.Hit("hostlocal.before-swap")
@@ -52,13 +52,13 @@ func (d *Dir) swapIn(n form.Notice) error {
 	return d.syncSwap()
 }
 
-// putNotice writes the tombstone where nothing is, and where by now nobody has
+// putTombstone writes the tombstone where nothing is, and where by now nobody has
 // made a directory.
-func (d *Dir) putNotice(n form.Notice) error {
+func (d *Dir) putTombstone(t form.Tombstone) error {
 	if err := makeDir(filepath.Dir(d.path)); err != nil {
 		return fmt.Errorf("making host-local's parent directory: %w", err)
 	}
-	if _, err := d.write(d.path, noticeMode, encodeNotice(n), false); err != nil {
+	if _, err := d.write(d.path, tombstoneMode, encodeTombstone(t), false); err != nil {
 		return fmt.Errorf("writing the tombstone: %w", err)
 	}
 	failpoint.Hit("hostlocal.after-swap")
@@ -75,15 +75,15 @@ func (d *Dir) syncSwap() error {
 
 // renew writes a tombstone anew, in place: it has the same length in each boot.
 // A file that is none of ours is left.
-func (d *Dir) renew(was, n form.Notice) error {
-	if was == n || was == (form.Notice{}) {
+func (d *Dir) renew(was, t form.Tombstone) error {
+	if was == t || was == (form.Tombstone{}) {
 		return nil
 	}
 	f, err := os.OpenFile(d.path, os.O_WRONLY|unix.O_NOFOLLOW, 0)
 	if err != nil {
 		return fmt.Errorf("renewing the tombstone: %w", err)
 	}
-	b := encodeNotice(n)
+	b := encodeTombstone(t)
 	_, err = f.WriteAt(b, 0)
 	if err := errors.Join(err, f.Truncate(int64(len(b))), f.Sync(), f.Close()); err != nil {
 		return fmt.Errorf("renewing the tombstone: %w", err)

@@ -19,18 +19,18 @@ const (
 // to do; "" where that is in its place.
 func (r Reader) findGap(network string, v engine.View) string {
 	path, c := v.Progress.OldPath, v.Old
-	switch n := c.Shut; {
+	switch t := c.Shut; {
 	case v.Unseen != nil:
 		return fmt.Sprintf("nobody can tell what is at %s (%v); make it readable", path, v.Unseen)
-	case n != nil && *n == (form.Notice{}):
+	case t != nil && *t == (form.Tombstone{}):
 		return fmt.Sprintf("%s is a file, but not bolt-local's: host-local fails on it as well, but nothing tells a reader why; %s", path, gapStays)
-	case n != nil && !r.State.Owns(*n, network):
+	case t != nil && !r.State.Owns(*t, network):
 		cure := gapMends
-		if r.ofThisBoot(*n) {
+		if r.ofThisBoot(*t) {
 			cure = gapAnothers
 		}
-		return fmt.Sprintf("%s is that of network %s in the data directory %s; %s", path, n.Network, n.DataDir, cure)
-	case n != nil:
+		return fmt.Sprintf("%s is that of network %s in the data directory %s; %s", path, t.Network, t.DataDir, cure)
+	case t != nil:
 		return ""
 	case !c.Exists:
 		return fmt.Sprintf("nothing is at %s, %s; %s", path, gapOpen, gapMends)
@@ -43,18 +43,18 @@ func (r Reader) findGap(network string, v engine.View) string {
 // inTheWay tells of a file in the place of the directory on which each ADD
 // fails, in a phase that needs the directory.
 func (r Reader) inTheWay(network string, v engine.View) error {
-	path, n := v.Progress.OldPath, v.Old.Shut
+	path, t := v.Progress.OldPath, v.Old.Shut
 	switch {
-	case n == nil || v.Progress.Phase == engine.Contract:
+	case t == nil || v.Progress.Phase == engine.Contract:
 		return nil
-	case *n == form.Notice{}:
+	case *t == form.Tombstone{}:
 		return fmt.Errorf("%s is a file, not host-local's directory: each ADD fails until it is moved away", path)
-	case !r.State.Owns(*n, network) && r.ofThisBoot(*n):
-		return fmt.Errorf("%s is the tombstone of network %s in the data directory %s: %s", path, n.Network, n.DataDir, gapAnothers)
+	case !r.State.Owns(*t, network) && r.ofThisBoot(*t):
+		return fmt.Errorf("%s is the tombstone of network %s in the data directory %s: %s", path, t.Network, t.DataDir, gapAnothers)
 	}
 	return nil
 }
 
-func (r Reader) ofThisBoot(n form.Notice) bool {
-	return n.BootID != "" && n.BootID == r.State.Store.BootID()
+func (r Reader) ofThisBoot(t form.Tombstone) bool {
+	return t.BootID != "" && t.BootID == r.State.Store.BootID()
 }

@@ -17,7 +17,7 @@ func TestWhatIsThereInsteadOfTheTombstone(t *testing.T) {
 	dir := t.TempDir()
 	r := Reader{State: migrate.State{Store: store.New(dir, store.Options{})}}
 	running := r.State.Store.BootID()
-	ours := form.Notice{Network: "podnet", DataDir: dir, BootID: running}
+	ours := form.Tombstone{Network: "podnet", DataDir: dir, BootID: running}
 	earlier, others, name, spelling := ours, ours, ours, ours
 	earlier.BootID = "an-earlier-boot"
 	others.DataDir = filepath.Join(dir, "other")
@@ -33,7 +33,7 @@ func TestWhatIsThereInsteadOfTheTombstone(t *testing.T) {
 		"our own, the directory spelled in another way": {engine.View{Old: form.Contents{Shut: &spelling}}, "", ""},
 		"of another checkpoint in this boot":            {engine.View{Old: form.Contents{Shut: &others}}, "in the data directory " + others.DataDir, gapAnothers},
 		"of another network":                            {engine.View{Old: form.Contents{Shut: &name}}, "is that of network cells", gapMends},
-		"a file that somebody has put there":            {engine.View{Old: form.Contents{Shut: &form.Notice{}}}, "not bolt-local's", gapStays},
+		"a file that somebody has put there":            {engine.View{Old: form.Contents{Shut: &form.Tombstone{}}}, "not bolt-local's", gapStays},
 		"nothing":                                       {engine.View{Old: form.Contents{}}, "nothing is at /n/podnet", gapMends},
 		"an empty directory":                            {engine.View{Old: form.Contents{Exists: true, Bare: true}}, "an empty directory is at /n/podnet", gapMends},
 		"the directory that was to be swapped":          {engine.View{Old: form.Contents{Exists: true}}, "directory is still at /n/podnet", gapMends},
@@ -53,18 +53,18 @@ func TestAFileInThePlaceOfTheDirectory(t *testing.T) {
 	dir := t.TempDir()
 	r := Reader{State: migrate.State{Store: store.New(dir, store.Options{})}}
 	running := r.State.Store.BootID()
-	tombstone := func(dataDir, boot string) *form.Notice {
-		return &form.Notice{Network: "podnet", DataDir: dataDir, BootID: boot}
+	tombstone := func(dataDir, boot string) *form.Tombstone {
+		return &form.Tombstone{Network: "podnet", DataDir: dataDir, BootID: boot}
 	}
 	for story, c := range map[string]struct {
 		phase engine.Phase
-		found *form.Notice
+		found *form.Tombstone
 		want  string // in the error; "": it is not in the way
 	}{
 		"none":                            {engine.Switch, nil, ""},
-		"somebody's":                      {engine.Switch, &form.Notice{}, "/n/podnet is a file, not host-local's directory"},
-		"somebody's, in legacy":           {engine.Legacy, &form.Notice{}, "each ADD fails until it is moved away"},
-		"somebody's, where none is read":  {engine.Contract, &form.Notice{}, ""},
+		"somebody's":                      {engine.Switch, &form.Tombstone{}, "/n/podnet is a file, not host-local's directory"},
+		"somebody's, in legacy":           {engine.Legacy, &form.Tombstone{}, "each ADD fails until it is moved away"},
+		"somebody's, where none is read":  {engine.Contract, &form.Tombstone{}, ""},
 		"our own tombstone, gives way":    {engine.Expand, tombstone(dir, running), ""},
 		"another checkpoint's":            {engine.Switch, tombstone("/other", running), "the tombstone of network podnet in the data directory /other: each ADD fails until ipam.dataDir is that directory; do not remove the file"},
 		"another checkpoint's, of before": {engine.Switch, tombstone("/other", "an-earlier-boot"), ""},

@@ -23,7 +23,7 @@ import (
 // List is an old form of all holders in one JSON file, which each change
 // replaces. Its lock lies beside and outlives it. Its place is a number that
 // the file is given when it is made, its marks are that and numbers that grow,
-// and it is shut by a notice in its place.
+// and it is shut by a tombstone in its place.
 type List struct{ path string }
 
 // NewList returns the list in dir.
@@ -41,7 +41,7 @@ type listDoc struct {
 	Marks   uint64                   `json:"marks"` // given so far
 	Holders map[netip.Addr]listEntry `json:"holders"`
 	Last    map[int]netip.Addr       `json:"last,omitempty"`
-	Shut    *form.Notice             `json:"shut,omitempty"`
+	Shut    *form.Tombstone          `json:"shut,omitempty"`
 }
 
 // listEntry blocks its address where it names no container.

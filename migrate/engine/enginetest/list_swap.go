@@ -10,7 +10,7 @@ import (
 	"github.com/bolt-local/bolt-local/migrate/form"
 )
 
-// next is where a list is made ready beside a notice.
+// next is where a list is made ready beside a tombstone.
 func (l *listForm) next() string { return l.path + ".next" }
 
 // Make needs no lock: that of a list outlives it.
@@ -22,13 +22,13 @@ func (l *listForm) Make(time.Time) error {
 	return writeList(l.path, newListDoc())
 }
 
-func (l *listForm) Shut(n form.Notice) error {
+func (l *listForm) Shut(t form.Tombstone) error {
 	d, _, err := readList(l.path)
-	if err != nil || (d.Shut != nil && *d.Shut == n) {
+	if err != nil || (d.Shut != nil && *d.Shut == t) {
 		return err
 	}
 	failpoint.Hit("list.before-swap")
-	if err := writeList(l.path, listDoc{Shut: &n}); err != nil {
+	if err := writeList(l.path, listDoc{Shut: &t}); err != nil {
 		return err
 	}
 	failpoint.Hit("list.after-swap")

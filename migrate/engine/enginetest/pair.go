@@ -82,7 +82,7 @@ type Older interface {
 	// Block puts something at an address that names no holder; fixed: and that
 	// cannot be replaced.
 	Block(addr netip.Addr, fixed bool) error
-	// Unshut removes the notice of a form that is shut.
+	// Unshut removes the tombstone of a form that is shut.
 	Unshut() error
 	// Wipes are the ways in which all of it is lost.
 	Wipes() []Wipe

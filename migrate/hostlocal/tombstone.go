@@ -14,14 +14,14 @@ import (
 
 // The tombstone is for people, but for its last lines.
 const (
-	noticeMagic = "bolt-local-tombstone 1"
+	tombstoneMagic = "bolt-local-tombstone 1"
 
 	fieldNetwork = "network: "
 	fieldBoot    = "boot: "
 	fieldDataDir = "data directory: "
 )
 
-func encodeNotice(n form.Notice) []byte {
+func encodeTombstone(t form.Tombstone) []byte {
 	return fmt.Appendf(nil, `The addresses of network %[1]s are given out by bolt-local, which keeps them in
 %[2]s. host-local must not run beside it: it would give them out
 again. So this file stands where host-local kept its directory.
@@ -41,32 +41,32 @@ elsewhere. If the type was changed before, or no pod starts any more, add
 %[4]s%[1]s
 %[5]s%[2]s
 %[6]s%[7]s
-`, n.Network, n.DataDir, noticeMagic, fieldNetwork, fieldDataDir, fieldBoot, n.BootID, cmdline.Word(n.Network), cmdline.Word(n.DataDir))
+`, t.Network, t.DataDir, tombstoneMagic, fieldNetwork, fieldDataDir, fieldBoot, t.BootID, cmdline.Word(t.Network), cmdline.Word(t.DataDir))
 }
 
-// parseNotice reports false for a file that is none of ours.
-func parseNotice(b []byte) (form.Notice, bool) {
-	_, fields, ok := strings.Cut(string(b), "\n"+noticeMagic+"\n")
+// parseTombstone reports false for a file that is none of ours.
+func parseTombstone(b []byte) (form.Tombstone, bool) {
+	_, fields, ok := strings.Cut(string(b), "\n"+tombstoneMagic+"\n")
 	if !ok {
-		return form.Notice{}, false
+		return form.Tombstone{}, false
 	}
-	var n form.Notice
+	var t form.Tombstone
 	for line := range strings.Lines(fields) {
 		line = strings.TrimSuffix(line, "\n")
 		if v, ok := strings.CutPrefix(line, fieldNetwork); ok {
-			n.Network = v
+			t.Network = v
 		} else if v, ok := strings.CutPrefix(line, fieldDataDir); ok {
-			n.DataDir = v
+			t.DataDir = v
 		} else if v, ok := strings.CutPrefix(line, fieldBoot); ok {
-			n.BootID = v
+			t.BootID = v
 		}
 	}
-	return n, true
+	return t, true
 }
 
-// lookAtNotice reads what stands in the place of the directory. Any other file
+// lookAtTombstone reads what stands in the place of the directory. Any other file
 // keeps host-local out as well; it is left alone.
-func (d *Dir) lookAtNotice() (form.Contents, error) {
+func (d *Dir) lookAtTombstone() (form.Contents, error) {
 	b, _, err := readAt(unix.AT_FDCWD, d.path, make([]byte, usualContent))
 	switch {
 	case errors.Is(err, os.ErrNotExist):
@@ -78,6 +78,6 @@ func (d *Dir) lookAtNotice() (form.Contents, error) {
 	case err != nil:
 		return form.Contents{}, fmt.Errorf("reading %s: %w", d.path, err)
 	}
-	n, _ := parseNotice(b)
-	return form.Contents{Shut: &n}, nil
+	t, _ := parseTombstone(b)
+	return form.Contents{Shut: &t}, nil
 }

@@ -7,23 +7,23 @@ import (
 	"github.com/bolt-local/bolt-local/migrate/form"
 )
 
-func TestANoticeReadsBack(t *testing.T) {
-	for name, n := range map[string]form.Notice{
-		"an ordinary one":              notice(bootA),
-		"one without a boot id":        notice(""),
+func TestATombstoneReadsBack(t *testing.T) {
+	for name, n := range map[string]form.Tombstone{
+		"an ordinary one":              tombstone(bootA),
+		"one without a boot id":        tombstone(""),
 		"one with blanks in its path":  {Network: "podnet", DataDir: "/var/lib/my data ", BootID: bootA},
 		"one named like its own lines": {Network: "boot", DataDir: "/network: x", BootID: "data directory: /y"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got, ok := parseNotice(encodeNotice(n)); !ok || got != n {
+			if got, ok := parseTombstone(encodeTombstone(n)); !ok || got != n {
 				t.Errorf("%+v, %v, want %+v", got, ok, n)
 			}
 		})
 	}
 }
 
-func TestANoticeTellsAPersonWhatToDo(t *testing.T) {
-	text := string(encodeNotice(notice(bootA)))
+func TestATombstoneTellsAPersonWhatToDo(t *testing.T) {
+	text := string(encodeTombstone(tombstone(bootA)))
 	for _, want := range []string{
 		"network podnet", "/var/lib/cni/bolt-local", "host-local",
 		"bolt-local migrate rollback --network podnet --data-dir /var/lib/cni/bolt-local",
@@ -41,23 +41,23 @@ func TestANoticeTellsAPersonWhatToDo(t *testing.T) {
 }
 
 // The bytes are read by later versions, so they are pinned.
-func TestTheFieldsOfANotice(t *testing.T) {
+func TestTheFieldsOfATombstone(t *testing.T) {
 	const want = "\nbolt-local-tombstone 1\nnetwork: podnet\ndata directory: /var/lib/cni/bolt-local\nboot: " + bootA + "\n"
-	if text := string(encodeNotice(notice(bootA))); !strings.HasSuffix(text, want) {
+	if text := string(encodeTombstone(tombstone(bootA))); !strings.HasSuffix(text, want) {
 		t.Errorf("it does not end with %q:\n%s", want, text)
 	}
 }
 
-func TestWhatIsNoNotice(t *testing.T) {
+func TestWhatIsNoTombstone(t *testing.T) {
 	for name, text := range map[string]string{
 		"an empty file":                  "",
 		"another's text":                 "keep out\n",
 		"the magic words in a sentence":  "\nthis is no bolt-local-tombstone 1\nnetwork: podnet\n",
-		"a notice of a later kind":       "\nbolt-local-tombstone 2\nnetwork: podnet\n",
-		"one torn before its last lines": string(encodeNotice(notice(bootA))[:300]),
+		"a tombstone of a later kind":    "\nbolt-local-tombstone 2\nnetwork: podnet\n",
+		"one torn before its last lines": string(encodeTombstone(tombstone(bootA))[:300]),
 	} {
 		t.Run(name, func(t *testing.T) {
-			if n, ok := parseNotice([]byte(text)); ok || n != (form.Notice{}) {
+			if n, ok := parseTombstone([]byte(text)); ok || n != (form.Tombstone{}) {
 				t.Errorf("%+v, %v", n, ok)
 			}
 		})
@@ -65,26 +65,26 @@ func TestWhatIsNoNotice(t *testing.T) {
 }
 
 func TestAFieldThatIsNotKnownIsPassedOver(t *testing.T) {
-	text := strings.Replace(string(encodeNotice(notice(bootA))), "network: podnet\n", "colour: red\nnetwork: podnet\n", 1)
-	if got, ok := parseNotice([]byte(text)); !ok || got != notice(bootA) {
+	text := strings.Replace(string(encodeTombstone(tombstone(bootA))), "network: podnet\n", "colour: red\nnetwork: podnet\n", 1)
+	if got, ok := parseTombstone([]byte(text)); !ok || got != tombstone(bootA) {
 		t.Errorf("%+v, %v", got, ok)
 	}
 }
 
-// FuzzNotice: whatever is read as a notice is written to one that reads the same.
-func FuzzNotice(f *testing.F) {
-	f.Add(encodeNotice(notice(bootA)))
-	f.Add(encodeNotice(form.Notice{}))
+// FuzzTombstone: whatever is read as a tombstone is written to one that reads the same.
+func FuzzTombstone(f *testing.F) {
+	f.Add(encodeTombstone(tombstone(bootA)))
+	f.Add(encodeTombstone(form.Tombstone{}))
 	f.Add([]byte("\nbolt-local-tombstone 1\nboot: \r\nboot: x\nnetwork: bolt-local-tombstone 1"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		n, ok := parseNotice(b)
+		n, ok := parseTombstone(b)
 		if !ok {
-			if n != (form.Notice{}) {
-				t.Fatalf("no notice, but %+v", n)
+			if n != (form.Tombstone{}) {
+				t.Fatalf("no tombstone, but %+v", n)
 			}
 			return
 		}
-		if again, ok := parseNotice(encodeNotice(n)); !ok || again != n {
+		if again, ok := parseTombstone(encodeTombstone(n)); !ok || again != n {
 			t.Fatalf("%+v is written to %+v, %v", n, again, ok)
 		}
 	})
