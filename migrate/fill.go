@@ -199,7 +199,7 @@ func (s State) fill(b Backfill, n backfill.Network, claims []backfill.Claim) ([]
 	}
 	var filled []Filled
 	call := s.call(network)
-	call.Fills, call.Enters = true, call.OldPath != ""
+	call.Kind, call.Enters = engine.KindBackfill, call.OldPath != ""
 	if err := s.admitFirst(network, true); err != nil {
 		return nil, s.cniError(err)
 	}

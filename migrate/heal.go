@@ -86,7 +86,7 @@ func (s State) whole(tx *store.Tx, call engine.Call) error {
 		err = s.shutOut(tx, call)
 	}
 	switch {
-	case err == nil, !call.Grants && (!call.Frees || n.Exists()):
+	case err == nil, call.Kind != engine.KindAdd && (call.Kind != engine.KindDel || n.Exists()):
 		return nil
 	case !n.Exists() && call.OldPath != "":
 		c, lookErr := hostlocal.At(call.OldPath).Look()

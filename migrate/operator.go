@@ -13,19 +13,19 @@ import (
 // condition is not met, or where the configuration of the last ADD names another
 // target. A swap that cannot be done is told by State.Warn, and by the Step.
 func (s State) Advance(network string, force bool) (engine.Step, error) {
-	return s.stepByHand(network, engine.Forward, force)
+	return s.stepByHand(network, engine.KindAdvance, force)
 }
 
 // Rollback goes one phase back; see Advance. force goes back although the
 // configuration of the last ADD names another target: a node that is quiet, or
 // has host-local's type again, has no ADD to tell otherwise.
 func (s State) Rollback(network string, force bool) (engine.Step, error) {
-	return s.stepByHand(network, engine.Back, force)
+	return s.stepByHand(network, engine.KindRollback, force)
 }
 
-func (s State) stepByHand(network string, by engine.Direction, force bool) (engine.Step, error) {
+func (s State) stepByHand(network string, kind engine.Kind, force bool) (engine.Step, error) {
 	call := s.call(network)
-	call.By, call.Force = by, force
+	call.Kind, call.Force = kind, force
 	step, err := s.update(store.Op{Verb: "migrate"}, call, func(ipam.Tx) error { return nil })
 	if err == nil && step.From == "" { // without a checkpoint there was nothing to do
 		err = s.cniError(fmt.Errorf("network %s: %w", network, engine.ErrUnknown))

@@ -53,7 +53,9 @@ func (s State) View(network string, fn func(ipam.Reader) error) error {
 func (s State) Ready(network string, fn func(ipam.Reader) error) error {
 	s.Deadline = s.deadline()
 	call := s.call(network)
-	call.Grants = call.OldPath != ""
+	if call.OldPath != "" {
+		call.Kind = engine.KindAdd
+	}
 	if err := s.Store.Writable(); err != nil { // a link would pass for damage
 		return s.cniError(err)
 	}
@@ -93,31 +95,41 @@ func OldWritable(oldPath string) error {
 // Update implements [ipam.State].
 func (s State) Update(verb ipam.Verb, network string, fn func(ipam.Tx) error) error {
 	call := s.call(network)
+	call.Kind = kind(verb)
 	op := store.Op{Verb: string(verb), Creates: verb == ipam.VerbAdd}
 	switch verb {
 	case ipam.VerbAdd, ipam.VerbDel, ipam.VerbGC:
 		op.Runtime, call.Runtime = true, true
-		call.Frees = verb == ipam.VerbDel
 		call.Enters = call.OldPath != ""
-		call.Grants = verb == ipam.VerbAdd
 		// The DEL of a pod that host-local gave its address may be the first call.
 		op.Creates = op.Creates || (call.Enters && !s.Store.Exists() && hostlocal.At(call.OldPath).HoldsSomething())
 	}
-	if call.Grants {
-		if err := s.admitFirst(network, false); err != nil {
-			return s.cniError(err)
-		}
+	var err error
+	switch call.Kind {
+	case engine.KindAdd:
+		err = s.admitFirst(network, false)
+	case engine.KindDel:
+		err = s.gone(call)
 	}
-	if call.Frees {
-		if err := s.gone(call); err != nil {
-			return s.cniError(err)
-		}
+	if err != nil {
+		return s.cniError(err)
 	}
-	_, err := s.update(op, call, fn)
+	_, err = s.update(op, call, fn)
 	if errors.Is(err, ipam.ErrNoSpace) && verb != ipam.VerbAdd && op.Creates && !s.Store.Exists() {
 		return s.cniError(s.engine(network).UpdateOld(call, fn))
 	}
 	return err
+}
+
+// kind is what the engine has to know of a verb.
+func kind(verb ipam.Verb) engine.Kind {
+	switch verb {
+	case ipam.VerbAdd:
+		return engine.KindAdd
+	case ipam.VerbDel:
+		return engine.KindDel
+	}
+	return engine.KindOther
 }
 
 func (s State) update(op store.Op, call engine.Call, fn func(ipam.Tx) error) (engine.Step, error) {
@@ -138,7 +150,7 @@ func (s State) update(op store.Op, call engine.Call, fn func(ipam.Tx) error) (en
 		e := s.engine(call.Network)
 		e.Admit = func(c form.Contents) error {
 			err := s.admit(call.Network, c, accepted)
-			if call.Fills && errors.Is(err, store.ErrLost) {
+			if call.Kind == engine.KindBackfill && errors.Is(err, store.ErrLost) {
 				missing, err = err, nil
 			}
 			return err
@@ -156,7 +168,7 @@ func (s State) update(op store.Op, call engine.Call, fn func(ipam.Tx) error) (en
 				missing = s.missing(tx, call)
 			}
 			err := work.Run(schema1{network, tx}, func(tx ipam.Tx) error {
-				if call.Grants || call.Frees {
+				if call.Kind == engine.KindAdd || call.Kind == engine.KindDel {
 					tx = settles(tx)
 				}
 				return fn(tx)
@@ -178,7 +190,7 @@ func (s State) update(op store.Op, call engine.Call, fn func(ipam.Tx) error) (en
 
 // missing is why an ADD would be refused for what was lost.
 func (s State) missing(tx *store.Tx, call engine.Call) error {
-	call.Grants = true
+	call.Kind = engine.KindAdd
 	return s.whole(tx, call)
 }
 

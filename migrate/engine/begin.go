@@ -38,7 +38,7 @@ func (u *update) begin() (known bool, err error) {
 	if doc == nil {
 		return u.enter()
 	}
-	if u.call.brings() || u.call.byHand() {
+	if u.call.Kind.brings() || u.call.Kind.byHand() {
 		return true, u.NotAnothers(u.c)
 	}
 	return true, nil
@@ -61,13 +61,13 @@ func (u *update) lock() error {
 // form has something to say.
 func (u *update) enter() (bool, error) {
 	empty := !u.c.Exists || u.c.Bare
-	if empty && !u.call.brings() {
+	if empty && !u.call.Kind.brings() {
 		return false, nil // nothing is stored anywhere
 	}
 	if err := u.NotAnothers(u.c); err != nil {
 		return false, err
 	}
-	if err := u.Admit(u.c); err != nil && u.call.brings() {
+	if err := u.Admit(u.c); err != nil && u.call.Kind.brings() {
 		return false, err
 	} else if err != nil { // what frees works on the old form, and nothing is stored
 		u.unstored, u.p = true, Progress{Phase: Legacy, OldPath: u.old.Path()}
@@ -104,12 +104,12 @@ func (u *update) enterClosed() error {
 // make makes the old form where it is to be written and not there. Only who
 // takes addresses needs it.
 func (u *update) make() error {
-	if u.c.Exists || u.NotAnothers(u.c) != nil || !(u.p.Phase.mirrored() || u.p.Phase == Legacy && u.call.brings()) {
+	if u.c.Exists || u.NotAnothers(u.c) != nil || !(u.p.Phase.mirrored() || u.p.Phase == Legacy && u.call.Kind.brings()) {
 		return nil
 	}
 	if err := u.old.Make(u.Deadline); err != nil {
 		err = ipam.Errorf(ipam.CodeIO, "%w", err)
-		if u.call.brings() {
+		if u.call.Kind.brings() {
 			return err
 		}
 		u.warnf("%v", err)

@@ -31,8 +31,44 @@ type Engine struct {
 	Warn func(string)
 }
 
+// Kind tells what a call does.
+type Kind int
+
+// The kinds. KindOther is a call that frees, as GC does, or only reads.
+const (
+	KindOther Kind = iota
+	// KindAdd is an ADD: it brings ranges, and takes a step towards Target.
+	KindAdd
+	// KindDel is a DEL. The engine itself takes it as any call that frees.
+	KindDel
+	// KindBackfill records what attachments are known to hold. Like an ADD it
+	// brings ranges and may make what is missing, but it changes no phase.
+	KindBackfill
+	// KindAdvance and KindRollback are an operator's step, forward and back.
+	KindAdvance
+	KindRollback
+)
+
+// byHand tells whether an operator has asked for a step.
+func (k Kind) byHand() bool { return k == KindAdvance || k == KindRollback }
+
+// brings tells whether the call has a configuration whose ranges count, and
+// wants addresses to be taken.
+func (k Kind) brings() bool { return k == KindAdd || k == KindBackfill }
+
+// from returns the phase to which an operator's step leads from p.
+func (k Kind) from(p Phase) Phase {
+	if k == KindRollback {
+		return p.Previous()
+	}
+	return p.Next()
+}
+
 // Call is what a call of a verb, or of an operator, may do.
 type Call struct {
+	// Kind is exactly one: what an ADD may and what an operator may exclude each
+	// other.
+	Kind Kind
 	// Network is for messages.
 	Network string
 	// OldPath is where the configuration has the old form, "" where it does not
@@ -40,13 +76,7 @@ type Call struct {
 	OldPath string
 	// Enters: a network that is not known may become so.
 	Enters bool
-	// Grants: it is an ADD. It brings ranges, and takes a step towards Target.
-	Grants bool
-	// Fills: it records what attachments are known to hold. Like an ADD it brings
-	// ranges and may make what is missing, but it changes no phase.
-	Fills bool
-	// Frees: it is a DEL.
-	Frees  bool
+	// Target is the phase that the configuration names, "" for none.
 	Target Phase
 	Sets   []record.RangeSet
 	// Runtime: what it writes carries this boot's number, not 0.
@@ -55,8 +85,6 @@ type Call struct {
 	// the old form was given its entry of an address, the zero time where it has
 	// none, or cannot tell.
 	Due func(tx ipam.Tx, changed func(netip.Addr) time.Time) error
-	// By is the step of an operator, 0 for none.
-	By Direction
 	// Force takes an operator's step to contract although the old form's users
 	// have allocations, or back although the configuration says otherwise.
 	Force bool
@@ -64,27 +92,3 @@ type Call struct {
 	// reading all of both.
 	Compares bool
 }
-
-// Direction is where a step by hand leads.
-type Direction int
-
-// The directions. The zero Direction is no step.
-const (
-	Forward Direction = 1
-	Back    Direction = -1
-)
-
-// of returns the phase to which a step leads from p.
-func (d Direction) of(p Phase) Phase {
-	if d == Back {
-		return p.Previous()
-	}
-	return p.Next()
-}
-
-// byHand tells whether an operator has asked for a step.
-func (c Call) byHand() bool { return c.By != 0 }
-
-// brings tells whether the call has a configuration whose ranges count, and
-// wants addresses to be taken.
-func (c Call) brings() bool { return c.Grants || c.Fills }

@@ -106,7 +106,7 @@ func (u *update) restore(m *merge) error {
 		return nil
 	}
 	marks, err := u.apply(changes)
-	if err != nil && !u.call.brings() && !u.call.byHand() {
+	if err != nil && !u.call.Kind.brings() && !u.call.Kind.byHand() {
 		u.warnf("%v", err)
 		u.unsure, m.restored = true, 0
 		return nil
@@ -163,7 +163,7 @@ func (u *update) tell(m *merge) {
 // forget takes allocations of earlier boots out of the old form, whose users
 // would hold them for ever. The new form keeps them for the same attachment.
 func (u *update) forget() error {
-	if !u.p.Phase.mirrored() || (!u.call.Runtime && !u.call.byHand()) || u.p.Epoch == u.n.Epoch() {
+	if !u.p.Phase.mirrored() || (!u.call.Runtime && !u.call.Kind.byHand()) || u.p.Epoch == u.n.Epoch() {
 		return nil
 	}
 	all, err := load(u.n)
@@ -217,7 +217,7 @@ func (u *update) remark(allocs []record.Allocation) error {
 // has brought before: whoever gave them their addresses. legacy does as host-local
 // does, so that it is asked once more when a network leaves that.
 func (u *update) adopt() error {
-	if !u.call.Grants || u.p.Phase == Legacy {
+	if u.call.Kind != KindAdd || u.p.Phase == Legacy {
 		return nil
 	}
 	stored, err := u.n.Ranges()

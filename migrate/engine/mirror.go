@@ -39,7 +39,7 @@ func (u *update) attempt(fn func(ipam.Tx) error) error {
 	rec := &recorder{
 		masked:  masked{Reader: to, aside: u.p.blocked(u.n.Epoch()), sets: u.call.Sets},
 		stale:   u.stale,
-		brings:  u.call.brings(),
+		brings:  u.call.Kind.brings(),
 		to:      to,
 		oldPath: u.p.OldPath,
 		stored:  u.n,

@@ -64,7 +64,7 @@ type recorder struct {
 	masked
 	to      working
 	stale   func(record.Allocation) bool
-	brings  bool // see Call.brings
+	brings  bool // see Kind.brings
 	oldPath string
 	stored  ipam.Tx // where the ranges are kept in any phase
 	touched map[netip.Addr]bool

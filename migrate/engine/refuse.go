@@ -19,7 +19,7 @@ func (c Call) Precheck(n form.New) error {
 	if err != nil {
 		return c.named(err)
 	}
-	if c.Grants || c.Fills && c.OldPath != "" {
+	if c.Kind == KindAdd || c.Kind == KindBackfill && c.OldPath != "" {
 		return c.samePlace(p)
 	}
 	return nil

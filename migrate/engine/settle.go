@@ -47,7 +47,7 @@ func (u *update) settle() error {
 	case phase == Switch && u.p.Pending == Contract && u.c.Stamp() == u.p.Stamp:
 		// The call that began the swap was cut, or could not do it.
 		switch {
-		case !u.call.Grants && !u.call.byHand():
+		case u.call.Kind != KindAdd && !u.call.Kind.byHand():
 			pending = Contract
 		case u.shut():
 			phase = Contract

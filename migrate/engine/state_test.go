@@ -24,7 +24,9 @@ func (s state) Update(verb ipam.Verb, _ string, fn func(ipam.Tx) error) error {
 	switch verb {
 	case ipam.VerbAdd, ipam.VerbDel, ipam.VerbGC:
 		op.Runtime, call.Runtime, call.Enters = true, true, true
-		call.Grants = verb == ipam.VerbAdd
+		if verb == ipam.VerbAdd {
+			call.Kind = engine.KindAdd
+		}
 		op.Creates = op.Creates || s.node.holdsSomething()
 	}
 	return s.node.update(op, call, fn)
@@ -85,6 +87,9 @@ func (n *node) update(op enginetest.Op, call engine.Call, fn func(ipam.Tx) error
 // step is an operator's: 1 forward, -1 back.
 func (n *node) step(by int, force bool) error {
 	call := n.engineCall(nil)
-	call.By, call.Force = engine.Direction(by), force
+	call.Force = force
+	if call.Kind = engine.KindAdvance; by < 0 {
+		call.Kind = engine.KindRollback
+	}
 	return n.update(enginetest.Op{Verb: "migrate"}, call, func(ipam.Tx) error { return nil })
 }

@@ -13,10 +13,10 @@ import (
 // step goes one phase towards the target, or where an operator says. One that
 // has to wait is told in Waits, and fails an operator alone.
 func (u *update) step() error {
-	if u.call.byHand() {
+	if u.call.Kind.byHand() {
 		return u.stepByHand()
 	}
-	if !u.call.Grants || u.born {
+	if u.call.Kind != KindAdd || u.born {
 		return nil
 	}
 	u.p.Target = u.call.Target
@@ -30,21 +30,21 @@ func (u *update) step() error {
 }
 
 func (u *update) stepByHand() error {
-	next, target := u.call.By.of(u.p.Phase), u.p.Target
+	next, target := u.call.Kind.from(u.p.Phase), u.p.Target
 	u.from = u.p.Phase
 	switch {
-	case u.ended && u.p.Phase == u.call.By.of(u.was.Phase):
+	case u.ended && u.p.Phase == u.call.Kind.from(u.was.Phase):
 		u.from = u.was.Phase
 		return nil // this was the rest of one that was cut
 	case next == u.p.Phase:
 		return fmt.Errorf("%w: network %s is in phase %s already", ErrStep, u.call.Network, next)
-	case u.call.Force && u.call.By == Back:
+	case u.call.Force && u.call.Kind == KindRollback:
 		u.p.Target = "" // until an ADD names it again
 	case target.Valid() && u.p.Phase.Towards(target) != next:
 		return fmt.Errorf("%w: network %s is in phase %s, and the configuration of its last ADD had ipam.migration.phase %s, so the next one would undo it: change that instead",
 			ErrStep, u.call.Network, u.p.Phase, target)
 	}
-	if u.call.By == Back {
+	if u.call.Kind == KindRollback {
 		u.p.Pending = "" // a swap that could not be done is not wanted any more
 	}
 	waits, err := u.take(next)
@@ -239,7 +239,7 @@ func (u *update) open() (opened bool, err error) {
 
 // wait lets an ADD go on although its step failed; an operator is told.
 func (u *update) wait(err error) error {
-	if u.call.byHand() {
+	if u.call.Kind.byHand() {
 		return ipam.Errorf(ipam.CodeIO, "%w", err)
 	}
 	u.p.Waits = err.Error()

@@ -48,7 +48,7 @@ func (u *update) run(fn func(ipam.Tx) error) (verb, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if !known && u.call.byHand() {
+	if !known && u.call.Kind.byHand() {
 		return nil, fmt.Errorf("network %s: %w", u.call.Network, ErrUnknown)
 	}
 	if !known {
@@ -94,7 +94,7 @@ func (u *update) run(fn func(ipam.Tx) error) (verb, err error) {
 // that was full when it moved, or whose ranges were narrowed, would else look as
 // if nothing were wrong. An ADD that fails for another reason leaves nothing.
 func (u *update) keepRanges(verb error) error {
-	if !u.call.Grants || !errors.Is(verb, ipam.ErrExhausted) {
+	if u.call.Kind != KindAdd || !errors.Is(verb, ipam.ErrExhausted) {
 		return verb
 	}
 	return errors.Join(verb, u.n.Try(func() error { return u.n.SetRanges(u.call.Sets) }))

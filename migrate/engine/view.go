@@ -31,7 +31,7 @@ type View struct {
 }
 
 // View calls fn with what n and its old form say together. It writes nothing.
-// With Grants it fails where an ADD would.
+// A call of KindAdd fails where an ADD would.
 func (e *Engine) View(n form.New, call Call, fn func(View) error) error {
 	doc, err := n.Migration()
 	if err != nil {
@@ -46,7 +46,7 @@ func (e *Engine) View(n form.New, call Call, fn func(View) error) error {
 	if v.Progress.OldPath == "" {
 		return fn(v)
 	}
-	if v.Known && call.Grants {
+	if v.Known && call.Kind == KindAdd {
 		if err := call.samePlace(v.Progress); err != nil {
 			return err
 		}
@@ -62,17 +62,17 @@ func (e *Engine) View(n form.New, call Call, fn func(View) error) error {
 		}
 		v.Unseen = err
 	}
-	if call.Grants {
+	if call.Kind == KindAdd {
 		if err := e.NotAnothers(v.Old); err != nil {
 			return err
 		}
 	}
-	if !v.Known && call.Grants {
+	if !v.Known && call.Kind == KindAdd {
 		if err := e.Admit(v.Old); err != nil {
 			return err
 		}
 	}
-	if t := v.Old.Shut; v.Known && call.Grants && t != nil && *t == (form.Tombstone{}) && effective(v.Progress, v.Old).mirrored() {
+	if t := v.Old.Shut; v.Known && call.Kind == KindAdd && t != nil && *t == (form.Tombstone{}) && effective(v.Progress, v.Old).mirrored() {
 		return ipam.Errorf(ipam.CodeIO, "something stands in the place of %s: remove it", v.Progress.OldPath)
 	}
 	if err := e.overlay(&v, n, call); err != nil {

@@ -60,9 +60,9 @@ func (w *Work) Answer(err error, full bool) error {
 		return w.verb
 	case !w.ran || w.u.old == nil || w.u.p.Phase == Contract:
 		return err
-	case w.u.call.brings():
+	case w.u.call.Kind.brings():
 		return errors.Join(err, w.u.takeBack(w.u.mirrored[w.u.settled:]))
-	case full && !w.u.call.byHand() && w.verb == nil && !w.u.untraced:
+	case full && !w.u.call.Kind.byHand() && w.verb == nil && !w.u.untraced:
 		w.u.warnf("%v; %s has it, and the next call that finds room takes it over", err, w.u.old.Path())
 		return nil
 	}
@@ -90,10 +90,10 @@ func (e *Engine) UpdateOld(call Call, fn func(ipam.Tx) error) error {
 func (u *update) takeBack(mirrored []form.Change) error {
 	var changes []form.Change
 	for _, c := range mirrored {
-		if u.call.brings() && c.Want == nil {
+		if u.call.Kind.brings() && c.Want == nil {
 			continue
 		}
-		if u.call.brings() && c.Had != nil && c.Had.Holder.ContainerID != c.Want.ContainerID {
+		if u.call.Kind.brings() && c.Had != nil && c.Had.Holder.ContainerID != c.Want.ContainerID {
 			c.Had = nil
 		}
 		back := form.Change{Addr: c.Addr}
