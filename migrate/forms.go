@@ -37,7 +37,7 @@ func (s State) oldPath(network string) string {
 // is known that allocations were lost.
 func (s State) admit(network string, c form.Contents, accepted bool) error {
 	path := s.oldPath(network)
-	if t := c.Shut; t != nil && !accepted && t.BootID != "" && t.BootID == s.Store.BootID() {
+	if t := c.Shut; t != nil && !accepted && t.OfBoot(s.Store.BootID()) {
 		return lostNetwork(path, network, store.New(t.DataDir, store.Options{}).Path())
 	}
 	other := filepath.Join(ipam.DefaultLegacyParent, network)

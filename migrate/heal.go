@@ -127,11 +127,8 @@ func (s State) shutOut(tx *store.Tx, call engine.Call) error {
 // shutInThisBoot tells whether the network's tombstone stands at path, and is of this
 // boot.
 func (s State) shutInThisBoot(path, network string) bool {
-	if s.Store.BootID() == "" {
-		return false
-	}
 	c, err := hostlocal.At(path).Look()
-	return err == nil && c.Shut != nil && c.Shut.BootID == s.Store.BootID() && s.Owns(*c.Shut, network)
+	return err == nil && c.Shut != nil && c.Shut.OfBoot(s.Store.BootID()) && s.Owns(*c.Shut, network)
 }
 
 // lostNetwork tells what a tombstone says of a network that a checkpoint does not have.

@@ -34,7 +34,7 @@ func (s State) witnessed(r store.Repair, cacheDirs []string) store.Repair {
 	tombstones := s.tombstones()
 	for _, path := range slices.Sorted(maps.Keys(tombstones)) {
 		r.Boots = append(r.Boots, tombstones[path].BootID)
-		if t := tombstones[path]; t.BootID == s.Store.BootID() && t.BootID != "" {
+		if t := tombstones[path]; t.OfBoot(s.Store.BootID()) {
 			r.Shut = append(r.Shut, t.Network)
 		}
 	}
@@ -52,7 +52,7 @@ func (s State) Lost() error {
 		return s.cniError(err)
 	}
 	for path, t := range s.tombstones() {
-		if t.BootID == s.Store.BootID() && t.BootID != "" && !s.madeMeanwhile() {
+		if t.OfBoot(s.Store.BootID()) && !s.madeMeanwhile() {
 			return s.cniError(s.lostBy(path))
 		}
 	}

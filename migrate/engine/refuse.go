@@ -43,7 +43,7 @@ func (c Call) samePlace(p Progress) error {
 // NotAnothers asks that the old form was not shut by another checkpoint in this
 // boot: that one gives out the same addresses.
 func (e *Engine) NotAnothers(c form.Contents) error {
-	if t := c.Shut; t == nil || t.DataDir == "" || t.DataDir == e.Tombstone.DataDir || t.BootID == "" || t.BootID != e.Tombstone.BootID || !e.Another(t.DataDir) {
+	if t := c.Shut; t == nil || t.DataDir == "" || t.DataDir == e.Tombstone.DataDir || !t.OfBoot(e.Tombstone.BootID) || !e.Another(t.DataDir) {
 		return nil
 	}
 	return ipam.Errorf(ipam.CodeConfig, "%w: the checkpoint in %s has the allocations of network %s in this boot: set ipam.dataDir to that directory",

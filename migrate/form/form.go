@@ -101,3 +101,7 @@ type Tombstone struct {
 	// BootID is the boot in which the tombstone was last renewed.
 	BootID string
 }
+
+// OfBoot tells whether the tombstone was last renewed in the boot with that id. A
+// boot whose id cannot be read, "", has none.
+func (t Tombstone) OfBoot(id string) bool { return id != "" && t.BootID == id }

@@ -26,7 +26,7 @@ func (r Reader) findGap(network string, v engine.View) string {
 		return fmt.Sprintf("%s is a file, but not bolt-local's: host-local fails on it as well, but nothing tells a reader why; %s", path, gapStays)
 	case t != nil && !r.State.Owns(*t, network):
 		cure := gapMends
-		if r.ofThisBoot(*t) {
+		if t.OfBoot(r.State.Store.BootID()) {
 			cure = gapAnothers
 		}
 		return fmt.Sprintf("%s is that of network %s in the data directory %s; %s", path, t.Network, t.DataDir, cure)
@@ -49,12 +49,8 @@ func (r Reader) inTheWay(network string, v engine.View) error {
 		return nil
 	case *t == form.Tombstone{}:
 		return fmt.Errorf("%s is a file, not host-local's directory: each ADD fails until it is moved away", path)
-	case !r.State.Owns(*t, network) && r.ofThisBoot(*t):
+	case !r.State.Owns(*t, network) && t.OfBoot(r.State.Store.BootID()):
 		return fmt.Errorf("%s is the tombstone of network %s in the data directory %s: %s", path, t.Network, t.DataDir, gapAnothers)
 	}
 	return nil
-}
-
-func (r Reader) ofThisBoot(t form.Tombstone) bool {
-	return t.BootID != "" && t.BootID == r.State.Store.BootID()
 }
