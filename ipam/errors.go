@@ -10,9 +10,9 @@ import (
 
 // Codes of the CNI specification, section "Error", as far as bolt-local uses
 // them. What a runtime does with them: 11 is worth another try, 50 from STATUS
-// makes containerd and CRI-O report the node as not ready.
+// makes containerd and CRI-O report the node as not ready. 1, a cniVersion that is
+// not supported, is skel's.
 const (
-	CodeVersion     = types.ErrIncompatibleCNIVersion      // 1: cniVersion is not supported
 	CodeEnvironment = types.ErrInvalidEnvironmentVariables // 4: CNI_ARGS or another variable is wrong
 	CodeIO          = types.ErrIOFailure                   // 5: a file cannot be read or written
 	CodeDecode      = types.ErrDecodingFailure             // 6: not JSON, or a field of another JSON type

@@ -201,7 +201,7 @@ func TestTheWordsAndNumbersOnDiskAreThoseOf010(t *testing.T) {
 		"1": store.Schema, "undo": store.UndoFile,
 		"legacy": engine.Legacy, "expand": engine.Expand, "switch": engine.Switch, "contract": engine.Contract,
 		"add": record.OriginAdd, "host-local": record.OriginHostLocal, "cni-cache": record.OriginCNICache,
-		"cri": record.OriginCRI, "repair": record.OriginRepair,
+		"cri": record.OriginCRI,
 	} {
 		if fmt.Sprint(got) != want {
 			t.Errorf("%v, want %s", got, want)

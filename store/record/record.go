@@ -28,13 +28,12 @@ func (a Attachment) MayBe(b Attachment) bool {
 // Origin says how an allocation became known.
 type Origin string
 
-// The origins, as they stand on disk and in `dump`.
+// The origins, as they stand on disk and in `dump`. "repair" is reserved.
 const (
 	OriginAdd       Origin = "add"
 	OriginHostLocal Origin = "host-local"
 	OriginCNICache  Origin = "cni-cache"
 	OriginCRI       Origin = "cri"
-	OriginRepair    Origin = "repair"
 )
 
 // NetNS identifies the network namespace that an ADD named.

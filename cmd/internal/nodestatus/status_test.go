@@ -59,7 +59,7 @@ func TestImportsOfThisBootAreCounted(t *testing.T) {
 		held("10.1.0.5", 0, record.OriginCNICache),
 		held("10.1.0.6", boot, record.OriginCRI),
 		held("10.1.0.7", boot, record.OriginAdd),
-		held("10.1.0.8", boot, record.OriginRepair),
+		held("10.1.0.8", boot, "repair"),
 	}}
 	for phase, want := range map[engine.Phase]int{engine.Switch: 4, engine.Legacy: 0} {
 		n.Migration.Phase = phase
