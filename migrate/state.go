@@ -167,6 +167,9 @@ func (s State) update(op store.Op, call engine.Call, fn func(ipam.Tx) error) (en
 			if known, missing = network.Exists(), nil; !known {
 				missing = s.missing(tx, call)
 			}
+			if missing != nil && !errors.Is(missing, store.ErrLost) {
+				return missing // nobody knows, and what is made now would be marked for good
+			}
 			err := work.Run(schema1{network, tx}, func(tx ipam.Tx) error {
 				if call.Kind == engine.KindAdd || call.Kind == engine.KindDel {
 					tx = settles(tx)

@@ -53,8 +53,11 @@ func (s *Store) replace(bootID string, c *content, d Damage, what string) (kept 
 
 // freeName returns a name for a file that is replaced, "" where there is none.
 func (s *Store) freeName(file, what string, now time.Time) (string, error) {
-	if !exists(s.file(file)) {
+	switch _, err := os.Lstat(s.file(file)); {
+	case errors.Is(err, fs.ErrNotExist):
 		return "", nil
+	case err != nil:
+		return "", err
 	}
 	base := file + what + now.UTC().Format("20060102T150405Z")
 	name := base
