@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/bolt-local/bolt-local/internal/fsync"
 	"github.com/bolt-local/bolt-local/store/pages"
 )
 
@@ -52,7 +53,7 @@ func (s *Store) syncAgain(f *os.File, m pages.Meta) error {
 		err = os.NewSyscallError("fdatasync", unix.Fdatasync(int(f.Fd())))
 	}
 	if err == nil {
-		err = syncDir(s.dir)
+		err = fsync.Dir(s.dir)
 	}
 	if err != nil {
 		return fmt.Errorf("making durable what the last call has left in %s: %w", s.Path(), noSpace(err))

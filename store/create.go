@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/bolt-local/bolt-local/internal/failpoint"
+	"github.com/bolt-local/bolt-local/internal/fsync"
 )
 
 // create makes a new checkpoint, whole or not at all: written beside, synced,
@@ -48,10 +49,10 @@ func (s *Store) createFile(bootID string) (first witness, err error) {
 		return first, err
 	}
 	failpoint.Hit("store.created")
-	if err := syncDir(s.dir); err != nil {
+	if err := fsync.Dir(s.dir); err != nil {
 		return first, err
 	}
-	return first, syncDir(filepath.Dir(s.dir)) // whoever has made it may have been killed
+	return first, fsync.Dir(filepath.Dir(s.dir)) // whoever has made it may have been killed
 }
 
 // writeNew writes a checkpoint with content beside the one in use, durable and

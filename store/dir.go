@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/bolt-local/bolt-local/internal/fsync"
 )
 
 // makeDir makes the data directory, 0700 whatever the umask, and its parents.
@@ -32,7 +34,7 @@ func makeDir(dir string, perm os.FileMode) error {
 	if err := setMode(dir, perm); err != nil {
 		return err
 	}
-	return syncDir(parent)
+	return fsync.Dir(parent)
 }
 
 // makeDeferredDir makes the directory for DELs that cannot be written.
@@ -57,12 +59,4 @@ func setMode(path string, mode os.FileMode) error {
 		return nil
 	}
 	return err
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

@@ -10,6 +10,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/bolt-local/bolt-local/internal/failpoint"
+	"github.com/bolt-local/bolt-local/internal/fsync"
 )
 
 // What is put behind the name of a file that is replaced, before the time.
@@ -106,7 +107,7 @@ func (s *Store) install(d Damage, first witness) (err error) {
 			return err
 		}
 		failpoint.Hit("store.replaced")
-		if err := syncDir(s.dir); err != nil {
+		if err := fsync.Dir(s.dir); err != nil {
 			return err
 		}
 		s.journalWritten(replaceJournal(s.dir, tx, header))

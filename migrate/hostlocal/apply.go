@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/bolt-local/bolt-local/internal/failpoint"
+	"github.com/bolt-local/bolt-local/internal/fsync"
 	"github.com/bolt-local/bolt-local/migrate/form"
 )
 
@@ -63,7 +64,7 @@ func (d *Dir) Apply(changes []form.Change) ([]string, error) {
 	if len(back) == 0 {
 		return marks, nil
 	}
-	if err := syncDir(d.path); err != nil {
+	if err := fsync.Dir(d.path); err != nil {
 		return fail(fmt.Errorf("syncing host-local's directory: %w", err))
 	}
 	failpoint.Hit("hostlocal.after-sync")

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/bolt-local/bolt-local/internal/fsync"
 	"github.com/bolt-local/bolt-local/migrate/form"
 	"github.com/bolt-local/bolt-local/store/filelock"
 )
@@ -121,13 +122,5 @@ func makeDir(path string) error {
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	return syncDir(filepath.Dir(path))
-}
-
-func syncDir(path string) error {
-	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0) // a pipe may stand there
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
+	return fsync.Dir(filepath.Dir(path))
 }

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	"github.com/bolt-local/bolt-local/internal/fsync"
 	"github.com/bolt-local/bolt-local/migrate/form"
 )
 
@@ -23,7 +24,7 @@ func (d *Dir) Forget(t form.Tombstone) error {
 		if err := remove(d.path); err != nil {
 			return fmt.Errorf("removing the tombstone: %w", err)
 		}
-		if err := syncDir(filepath.Dir(d.path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := fsync.Dir(filepath.Dir(d.path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("removing the tombstone %s: %w", d.path, err)
 		}
 	}

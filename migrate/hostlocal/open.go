@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/bolt-local/bolt-local/internal/failpoint"
+	"github.com/bolt-local/bolt-local/internal/fsync"
 	"github.com/bolt-local/bolt-local/migrate/form"
 )
 
@@ -56,7 +57,7 @@ func (d *Dir) fillBeside(entries []form.Entry, last map[int]netip.Addr) error {
 	for set, addr := range last {
 		_ = writeLast(d.beside(), set, addr) // a hint: host-local goes on without
 	}
-	return errors.Join(syncDir(d.beside()), syncDir(filepath.Dir(d.path)))
+	return errors.Join(fsync.Dir(d.beside()), fsync.Dir(filepath.Dir(d.path)))
 }
 
 // lookBeforeOpen looks at what stands in the place where the directory shall be,

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/bolt-local/bolt-local/internal/failpoint"
+	"github.com/bolt-local/bolt-local/internal/fsync"
 	"github.com/bolt-local/bolt-local/migrate/form"
 )
 
@@ -67,7 +68,7 @@ func (d *Dir) putTombstone(t form.Tombstone) error {
 
 // syncSwap makes a swap durable that was done.
 func (d *Dir) syncSwap() error {
-	if err := syncDir(filepath.Dir(d.path)); err != nil {
+	if err := fsync.Dir(filepath.Dir(d.path)); err != nil {
 		return fmt.Errorf("%s: %w: %w", d.path, form.ErrUnsynced, err)
 	}
 	return nil
@@ -111,10 +112,10 @@ func (d *Dir) exchange() error {
 
 // Sync implements [form.Old], and tidies up after a swap that was cut.
 func (d *Dir) Sync() error {
-	if err := syncDir(d.path); err != nil && !errors.Is(err, unix.ENOENT) {
+	if err := fsync.Dir(d.path); err != nil && !errors.Is(err, unix.ENOENT) {
 		return err // a tombstone, too: it is opened like a directory
 	}
-	if err := syncDir(filepath.Dir(d.path)); err != nil {
+	if err := fsync.Dir(filepath.Dir(d.path)); err != nil {
 		return err
 	}
 	_ = d.clearBeside() // the files of others stay there

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bolt-local/bolt-local/cmd/internal/command"
 	"github.com/bolt-local/bolt-local/cmd/internal/wording"
+	"github.com/bolt-local/bolt-local/internal/fsync"
 )
 
 func (a *app) backupCommand() *cobra.Command {
@@ -47,7 +48,7 @@ func (a *app) backup(file string) error {
 	if err := os.Rename(c.path, file); err != nil {
 		return fmt.Errorf("naming the backup: %w", err)
 	}
-	if err := syncDir(dir); err != nil {
+	if err := fsync.Dir(dir); err != nil {
 		return fmt.Errorf("%s is written, but may be gone after a power cut: %w", file, err)
 	}
 	_, err = fmt.Fprintf(a.out, "%s to %s\n", c, wording.Printable(file))

@@ -86,11 +86,3 @@ func (c *copied) count() error {
 		return nil
 	})
 }
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
-}
