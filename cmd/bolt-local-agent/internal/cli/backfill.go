@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bolt-local/bolt-local/cmd/bolt-local-agent/internal/netconf"
+	"github.com/bolt-local/bolt-local/cmd/internal/boottime"
 	"github.com/bolt-local/bolt-local/cmd/internal/wording"
 	"github.com/bolt-local/bolt-local/internal/cmdline"
 	"github.com/bolt-local/bolt-local/ipam"
@@ -111,7 +112,7 @@ func (a *app) backfill(ctx context.Context, f fillFlags, later func(loss string)
 			}
 			return later(loss)
 		},
-		BootTime: bootTime(),
+		BootTime: boottime.Now(),
 		DryRun:   f.dryRun,
 	})
 	a.printFilled(report, client.Endpoint(), f.dryRun, sumsUp)

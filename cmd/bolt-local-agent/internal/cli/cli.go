@@ -132,12 +132,3 @@ func (a *app) runtime() (*cri.Client, error) {
 	}
 	return cri.Dial(endpoint, a.timeout)
 }
-
-// bootTime is CLOCK_BOOTTIME, 0 where that cannot be read: then nothing is old.
-func bootTime() time.Duration {
-	var ts unix.Timespec
-	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &ts); err != nil {
-		return 0
-	}
-	return time.Duration(ts.Nano())
-}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/bolt-local/bolt-local/cmd/bolt-local-agent/internal/netconf"
 	"github.com/bolt-local/bolt-local/cmd/bolt-local-agent/internal/sweep"
+	"github.com/bolt-local/bolt-local/cmd/internal/boottime"
 	"github.com/bolt-local/bolt-local/cmd/internal/command"
 	"github.com/bolt-local/bolt-local/cmd/internal/wording"
 	"github.com/bolt-local/bolt-local/migrate/cnicache"
@@ -131,7 +132,7 @@ func (a *app) sweeper(f gcFlags) *sweep.Sweeper {
 		},
 		State:    a.state,
 		List:     a.list,
-		BootTime: bootTime,
+		BootTime: boottime.Now,
 	}
 }
 

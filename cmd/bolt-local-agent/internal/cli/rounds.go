@@ -7,6 +7,7 @@ import (
 
 	"github.com/bolt-local/bolt-local/cmd/bolt-local-agent/internal/metrics"
 	"github.com/bolt-local/bolt-local/cmd/bolt-local-agent/internal/sweep"
+	"github.com/bolt-local/bolt-local/cmd/internal/boottime"
 	"github.com/bolt-local/bolt-local/cmd/internal/wording"
 )
 
@@ -22,7 +23,7 @@ const (
 func (a *app) rounds(ctx context.Context, interval time.Duration, fill fillFlags, gc gcFlags, health *health, counters *metrics.Collector) {
 	var (
 		sweeper  = a.sweeper(gc)
-		patience = patience{least: gc.grace, bootTime: bootTime}
+		patience = patience{least: gc.grace, bootTime: boottime.Now}
 		endpoint string // that has answered last
 		retry    = firstRetry
 	)

@@ -11,8 +11,8 @@ import (
 	"github.com/containernetworking/cni/pkg/skel"
 	"github.com/containernetworking/cni/pkg/types"
 	"github.com/containernetworking/cni/pkg/version"
-	"golang.org/x/sys/unix"
 
+	"github.com/bolt-local/bolt-local/cmd/internal/boottime"
 	"github.com/bolt-local/bolt-local/cmd/internal/wording"
 	"github.com/bolt-local/bolt-local/ipam"
 	"github.com/bolt-local/bolt-local/ipam/netns"
@@ -67,7 +67,7 @@ func newPlugin(writer string, parent int) *ipam.Plugin {
 	p := &ipam.Plugin{
 		Namespaces: &netns.System{},
 		Now:        time.Now,
-		BootTime:   bootTime,
+		BootTime:   boottime.Now,
 		Orphaned:   func() bool { return os.Getppid() != parent },
 		Warn:       warn,
 	}
@@ -86,15 +86,6 @@ func newPlugin(writer string, parent int) *ipam.Plugin {
 // giveUp ends the process in the middle of a verb that makes no progress. The
 // runtime's next call looks closer.
 func giveUp(err error) { os.Exit(fail(types.NewError(types.ErrTryAgainLater, err.Error(), ""))) }
-
-// bootTime is CLOCK_BOOTTIME, which no one can set and which counts suspend.
-func bootTime() time.Duration {
-	var ts unix.Timespec
-	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &ts); err != nil {
-		return 0
-	}
-	return time.Duration(ts.Nano())
-}
 
 type verbs struct {
 	plugin   *ipam.Plugin
