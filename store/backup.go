@@ -2,8 +2,14 @@ package store
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"os"
+	"strings"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
 )
 
 // Backup writes a consistent copy of the checkpoint to w: a file that Restore
@@ -25,4 +31,48 @@ func (s *Store) Backup(w io.Writer) error {
 	}
 	_, err = copied.WriteTo(w)
 	return err
+}
+
+// readFile reads a checkpoint that has to be sound, and one that this version
+// may write.
+func (s *Store) readFile(path, name string, deadline time.Time) (source, error) {
+	f, err := openRegular(path, os.O_RDONLY)
+	if errors.Is(err, ErrNotRegular) { // a person may have any reason to keep it
+		return source{}, fmt.Errorf("%w: %s is not a regular file", ErrBackup, path)
+	}
+	if err != nil {
+		return source{}, err
+	}
+	_, err = inspect(f, true)
+	_ = f.Close()
+	if err != nil {
+		return source{}, unusable(path, err)
+	}
+	src := source{name: name, whole: true, given: true}
+	err = s.viewBolt(path, deadline, false, func(_ *os.File, tx *bolt.Tx) error {
+		t, err := s.begin(tx, nil, "") // all of it was looked at
+		if err == nil {
+			err = t.format.mayWrite()
+		}
+		if err == nil {
+			err = t.Verify()
+		}
+		if err == nil {
+			src.content, err = readContent(tx)
+		}
+		return err
+	})
+	if err != nil {
+		return source{}, unusable(path, err)
+	}
+	return src, nil
+}
+
+// unusable tells of a backup. That a newer version is needed for it is told as
+// ever; that it is damaged must not pass for damage of the checkpoint.
+func unusable(path string, err error) error {
+	if errors.Is(err, ErrDamaged) {
+		return fmt.Errorf("%w: %s: %s", ErrBackup, path, strings.TrimPrefix(err.Error(), ErrDamaged.Error()+": "))
+	}
+	return fmt.Errorf("%w: %s: %w", ErrBackup, path, err)
 }

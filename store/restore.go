@@ -225,19 +225,3 @@ func (m *reconciling) claim(current *content, cl claim) error {
 	current.updateMigration(cl.network, m.repair.Changed)
 	return current.replaceAllocation(cl.network, now, m.bootID)
 }
-
-// replaceAllocation is putAllocation over whatever the address had before.
-func (c *content) replaceAllocation(network string, a record.Allocation, bootID string) error {
-	path := []string{bucketNetworks, network, bucketAllocations}
-	if value := c.get(path, string(addrKey(a.Addr))); value != nil {
-		old, err := record.Decode(network, a.Addr, value)
-		if err != nil {
-			return err
-		}
-		attached := c.make(bucketNetworks, network, bucketAttachments)
-		for _, h := range old.Holders {
-			delete(attached.values, string(attachmentKey(h.Attachment, a.Addr)))
-		}
-	}
-	return c.putAllocation(network, a, bootID)
-}
