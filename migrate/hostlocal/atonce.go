@@ -37,12 +37,7 @@ func atOnce(n int, write func(i int) error) error {
 		})
 	}
 	group.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return cmp.Or(errs...)
 }
 
 func inTurn(n int, write func(i int) error) error {
