@@ -85,33 +85,45 @@ runtime uses, too.`,
 		if *interval < 0 {
 			return command.UsageError(errors.New("--interval is not negative"))
 		}
-		sweeper := a.sweeper(f)
-		round := func() (freed int, err error) {
-			cache, errs := a.cache(f)
-			for _, err := range errs {
-				a.warn(wording.OneLine(err.Error()))
-			}
-			return a.sweep(ctx, sweeper, cache, f)
-		}
 		if *interval == 0 {
-			if !a.state().Store.Exists() {
-				a.warn(wording.NoCheckpoint(a.dataDir))
-			}
-			freed, err := round()
-			if freed > 0 || err == nil {
-				_, printErr := fmt.Fprintln(a.out, wording.TotalFreed(freed, f.dryRun))
-				err = errors.Join(err, printErr)
-			}
-			return err
+			return a.gcOnce(ctx, f)
 		}
-		for ctx.Err() == nil {
-			if _, err := round(); err != nil && ctx.Err() == nil {
-				a.warn(wording.OneLine(err.Error()))
-			}
-			pause(ctx, *interval)
-		}
+		a.gcEvery(ctx, *interval, f)
 		return nil
 	})
+}
+
+// gcOnce is one round, and its count.
+func (a *app) gcOnce(ctx context.Context, f gcFlags) error {
+	if !a.state().Store.Exists() {
+		a.warn(wording.NoCheckpoint(a.dataDir))
+	}
+	freed, err := a.gcRound(ctx, a.sweeper(f), f)
+	if freed > 0 || err == nil {
+		_, printErr := fmt.Fprintln(a.out, wording.TotalFreed(freed, f.dryRun))
+		err = errors.Join(err, printErr)
+	}
+	return err
+}
+
+// gcEvery makes a round after each interval until ctx ends. One that fails is told.
+func (a *app) gcEvery(ctx context.Context, interval time.Duration, f gcFlags) {
+	sweeper := a.sweeper(f)
+	for ctx.Err() == nil {
+		if _, err := a.gcRound(ctx, sweeper, f); err != nil && ctx.Err() == nil {
+			a.warn(wording.OneLine(err.Error()))
+		}
+		pause(ctx, interval)
+	}
+}
+
+// gcRound reads the configurations anew, and sweeps.
+func (a *app) gcRound(ctx context.Context, s *sweep.Sweeper, f gcFlags) (freed int, err error) {
+	cache, errs := a.cache(f)
+	for _, err := range errs {
+		a.warn(wording.OneLine(err.Error()))
+	}
+	return a.sweep(ctx, s, cache, f)
 }
 
 // pause waits until d is over or ctx has ended.
