@@ -154,33 +154,37 @@ func complete(h record.Holder, s Sandbox) record.Holder {
 	return h
 }
 
-// sandbox claims what the runtime alone tells: in the network in which it is
-// stored, else in each that may have given it.
+// sandbox claims what the runtime alone tells.
 func (c *claimer) sandbox(s Sandbox) {
 	for _, i := range s.Interfaces {
 		for _, addr := range i.Addrs {
-			if c.seen[key{s.ID, addr}] {
-				continue
-			}
-			may := slices.DeleteFunc(slices.Clone(c.networks), func(n Network) bool { return !n.gives(addr) })
-			certain := slices.DeleteFunc(slices.Clone(may), func(n Network) bool { return !n.knows(addr, s.ID) })
-			if len(certain) > 0 {
-				may = certain
-			}
-			for _, n := range may {
-				h := complete(record.Holder{
-					Attachment: record.Attachment{ContainerID: s.ID, IfName: i.Name},
-					Origin:     record.OriginCRI,
-				}, s)
-				if i.Name == "" {
-					h.Unknown = append(h.Unknown, record.UnknownIfName)
-				}
-				if len(certain) == 0 {
-					h.Unknown = append(h.Unknown, record.UnknownNetwork)
-				}
-				c.claims = append(c.claims, Claim{n.Name, addr, h})
+			if !c.seen[key{s.ID, addr}] {
+				c.told(s, i.Name, addr)
 			}
 		}
+	}
+}
+
+// told claims an address that the runtime alone tells of: in the network in which
+// it is stored, else in each that may have given it.
+func (c *claimer) told(s Sandbox, ifname string, addr netip.Addr) {
+	may := slices.DeleteFunc(slices.Clone(c.networks), func(n Network) bool { return !n.gives(addr) })
+	certain := slices.DeleteFunc(slices.Clone(may), func(n Network) bool { return !n.knows(addr, s.ID) })
+	if len(certain) > 0 {
+		may = certain
+	}
+	for _, n := range may {
+		h := complete(record.Holder{
+			Attachment: record.Attachment{ContainerID: s.ID, IfName: ifname},
+			Origin:     record.OriginCRI,
+		}, s)
+		if ifname == "" {
+			h.Unknown = append(h.Unknown, record.UnknownIfName)
+		}
+		if len(certain) == 0 {
+			h.Unknown = append(h.Unknown, record.UnknownNetwork)
+		}
+		c.claims = append(c.claims, Claim{n.Name, addr, h})
 	}
 }
 

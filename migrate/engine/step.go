@@ -79,19 +79,15 @@ func (u *update) take(next Phase) (waits string, err error) {
 	u.p.Phase = next
 	switch next {
 	case Legacy:
-		for addr := range all {
-			if err := u.n.Delete(addr); err != nil {
-				return "", err
-			}
+		if err := u.drop(all); err != nil {
+			return "", err
 		}
 		u.p.Place, u.p.Stamp, u.p.Epoch = "", "", 0
 	case Expand:
 		if phase == Legacy {
 			u.left = true
-			for addr := range all { // as a repair makes them: in legacy nobody keeps them up
-				if err := u.n.Delete(addr); err != nil {
-					return "", err
-				}
+			if err := u.drop(all); err != nil { // as a repair makes them: in legacy nobody keeps them up
+				return "", err
 			}
 			if err := u.make(); err != nil {
 				return "", err
@@ -101,6 +97,16 @@ func (u *update) take(next Phase) (waits string, err error) {
 		}
 	}
 	return "", nil
+}
+
+// drop deletes all that is stored.
+func (u *update) drop(all map[netip.Addr]record.Allocation) error {
+	for addr := range all {
+		if err := u.n.Delete(addr); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (u *update) sharedIn(all map[netip.Addr]record.Allocation) (netip.Addr, bool) {
@@ -118,20 +124,25 @@ func (u *update) toContract(all map[netip.Addr]record.Allocation) (waits string,
 		return "the forms differ: " + diff[0], nil
 	}
 	if !u.call.Force {
-		theirs := 0
-		for _, a := range all {
-			for _, h := range a.Holders {
-				if h.Origin == record.OriginHostLocal && !u.stale(a) {
-					theirs++
-				}
-			}
-		}
-		if theirs > 0 {
+		if theirs := u.madeByHostLocal(all); theirs > 0 {
 			return fmt.Sprintf("%s made by host-local: a runtime may still send the DEL there; they go with their pods or at the next boot", counted(theirs)), nil
 		}
 	}
 	u.beginShut()
 	return "", nil
+}
+
+// madeByHostLocal counts the holders of this boot that come from the old form's
+// users.
+func (u *update) madeByHostLocal(all map[netip.Addr]record.Allocation) (n int) {
+	for _, a := range all {
+		for _, h := range a.Holders {
+			if h.Origin == record.OriginHostLocal && !u.stale(a) {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // beginShut notes the swap, which follows the commit.

@@ -87,14 +87,10 @@ func (f *finder) overlaps(networks []Network) {
 }
 
 func overlap(a, b []record.RangeSet) (ra, rb record.Range, ok bool) {
-	for _, setA := range a {
-		for _, ra := range setA {
-			for _, setB := range b {
-				for _, rb := range setB {
-					if ra.Overlaps(rb) {
-						return ra, rb, true
-					}
-				}
+	for _, ra := range slices.Concat(a...) {
+		for _, rb := range slices.Concat(b...) {
+			if ra.Overlaps(rb) {
+				return ra, rb, true
 			}
 		}
 	}
