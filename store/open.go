@@ -100,11 +100,14 @@ func crashed(err error) bool {
 	return errors.As(err, &c)
 }
 
+// diskFull tells whether the disk, or the user's share of it, is full.
+func diskFull(err error) bool { return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) }
+
 // noSpace adds ErrNoSpace to the errors of a full disk. bbolt hides the
 // errno of a failed truncate in text; the file has room, so it does not come
 // to that.
 func noSpace(err error) error {
-	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
+	if diskFull(err) {
 		return fmt.Errorf("%w (%w): free disk space", ErrNoSpace, err)
 	}
 	return err

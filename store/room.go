@@ -34,10 +34,10 @@ func makeRoom(f *os.File, p pages.Meta) error {
 		return nil
 	}
 	err := allocate(f, want+growChunk)
-	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
+	if diskFull(err) {
 		err = allocate(f, want)
 	}
-	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
+	if diskFull(err) {
 		if tight := (int64(p.HighWater) + roomPagesTight) * p.PageSize; p.HighWater > smallFile && spaceLeft(f) < tightSpace {
 			if have >= tight {
 				return nil
@@ -50,7 +50,7 @@ func makeRoom(f *os.File, p pages.Meta) error {
 		return nil
 	case errors.Is(err, unix.EOPNOTSUPP), errors.Is(err, unix.ENOSYS):
 		return nil // no such call on this file system: bbolt grows the file
-	case errors.Is(err, unix.ENOSPC), errors.Is(err, unix.EDQUOT):
+	case diskFull(err):
 		return fmt.Errorf("%w: growing %s: %w; nothing was allocated: free disk space", ErrNoSpace, f.Name(), err)
 	}
 	return fmt.Errorf("growing %s: %w", f.Name(), err)
