@@ -100,12 +100,7 @@ func (t *Tx) removePrefix(path []string, prefix []byte) error {
 	for k, _ := c.Seek(prefix); bytes.HasPrefix(k, prefix); k, _ = c.Next() {
 		keys = append(keys, bytes.Clone(k))
 	}
-	for _, k := range keys {
-		if err := t.remove(path, k); err != nil {
-			return err
-		}
-	}
-	return nil
+	return t.removeKeys(path, keys)
 }
 
 // prune drops the network of path once nothing is left in it: a journal tells of

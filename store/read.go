@@ -90,7 +90,7 @@ func (s *Store) view(v viewing, fn func(*Tx) error) error {
 		}
 		return fn(&Tx{store: s, readOnly: v.readOnly})
 	}
-	content := error(nil)
+	var content error
 	if errors.Is(err, errContent) {
 		content, err = err, nil
 	}

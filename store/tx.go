@@ -191,6 +191,10 @@ func (t *Tx) removeWhere(path []string, b *bolt.Bucket, drop func(key []byte) bo
 	if err != nil {
 		return err
 	}
+	return t.removeKeys(path, keys)
+}
+
+func (t *Tx) removeKeys(path []string, keys [][]byte) error {
 	for _, k := range keys {
 		if err := t.remove(path, k); err != nil {
 			return err
