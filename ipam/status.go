@@ -17,19 +17,14 @@ func (p *Plugin) Status(call Call) error {
 }
 
 // checkFree reports the first range set that has no address for an ADD. Free is
-// also what an ADD could take back.
+// also what an ADD could take back. The chained role has no range sets: those of the
+// last ADD may not be today's, and while STATUS fails no ADD comes that stores
+// others. The main plugin's STATUS tells of today's.
 func (p *Plugin) checkFree(cfg *Config, r Reader) error {
 	if cfg.StatusIgnoresExhaustion {
 		return nil
 	}
-	sets := cfg.RangeSets
-	if cfg.Role == Chained {
-		var err error
-		if sets, err = r.Ranges(); err != nil {
-			return err
-		}
-	}
-	for _, from := range pools(sets) {
+	for _, from := range pools(cfg.RangeSets) {
 		_, free, err := p.firstFree(r, from.list)
 		if err != nil {
 			return err

@@ -200,9 +200,6 @@ func TestStatus(t *testing.T) {
 	if err := status(n, conf(net30+`,"statusIgnoresExhaustion":true`)); err != nil {
 		t.Errorf("with the switch: %v", err)
 	}
-	chained := `{"cniVersion":"1.1.0","name":"n","type":"bolt-local","ipam":{"dataDir":"$D"}}`
-	wantCode(t, status(n, chained), ipam.CodeUnavailable)
-
 	delete(n.spaces, "/ns/a")
 	if err := status(n, c); err != nil {
 		t.Errorf("with one that an ADD could take back: %v", err)
@@ -218,6 +215,35 @@ func TestStatus(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantCode(t, status(n, c), ipam.CodeUnavailable, n.store.Path())
+}
+
+// The chained role knows the ranges of the last ADD alone. While its STATUS fails
+// the node is NotReady, and no ADD comes that could store others.
+func TestTheChainedStatusIsNoJudgeOfRanges(t *testing.T) {
+	const chained = `{"cniVersion":"1.1.0","name":"n","type":"bolt-local","ipam":{"dataDir":"$D"}}`
+	for name, c := range map[string]struct{ bad, good string }{
+		"all was excluded":           {net24 + `,"exclude":["10.0.0.0/24"]`, net24},
+		"it was narrowed":            {net24 + `,"rangeEnd":"10.0.0.2"`, net24},
+		"it is full, and is widened": {net30, `"ranges":[[{"subnet":"10.0.0.0/30"},{"subnet":"10.0.1.0/24"}]]`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := newNode(t.TempDir())
+			n.spaces["/ns/a"] = 1
+			mustAdd(t, n, "a", conf(net24), "10.0.0.2")
+			_, err := n.add("b", conf(c.bad))
+			wantCode(t, err, ipam.CodeTryAgain)
+			wantCode(t, status(n, conf(c.bad)), ipam.CodeUnavailable)
+			for _, conf := range []string{conf(c.good), chained} {
+				if err := status(n, conf); err != nil {
+					t.Errorf("STATUS of %s: %v", conf, err)
+				}
+			}
+			if err := os.WriteFile(n.store.Path(), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			wantCode(t, status(n, chained), ipam.CodeUnavailable, n.store.Path())
+		})
+	}
 }
 
 func TestStatusWritesNothing(t *testing.T) {
