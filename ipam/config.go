@@ -78,15 +78,23 @@ type MigrationConfig struct {
 	HostLocalDir string
 }
 
-// ParseConfig reads the configuration for a verb that gives out addresses or
-// tells whether it could: ADD, with its CNI_ARGS, and STATUS, with none. Every
-// error carries a code, [CodeDecode], [CodeConfig] or [CodeEnvironment], and
-// names the field.
+// ParseConfig reads the configuration for a verb that gives out addresses: ADD,
+// with its CNI_ARGS. Every error carries a code, [CodeDecode], [CodeConfig] or
+// [CodeEnvironment], and names the field.
 //
 // In the chained role only the network, the data directory and the other
-// settings of the state are read: the ranges are those of the last ADD.
+// settings of the state are read.
 func ParseConfig(stdin []byte, cniArgs string) (*Config, error) {
-	d := &decoder{}
+	return (&decoder{}).config(stdin, cniArgs)
+}
+
+// parseForStatus is [ParseConfig] for STATUS, which has no CNI_ARGS, and to which no
+// runtime gives runtimeConfig: there may be no range sets where the runtime has them.
+func parseForStatus(stdin []byte) (*Config, error) {
+	return (&decoder{status: true}).config(stdin, "")
+}
+
+func (d *decoder) config(stdin []byte, cniArgs string) (*Config, error) {
 	top := d.document(stdin, topSchema)
 	ipam := d.child(top, "ipam", ipamSchema)
 	cfg := d.settings(top, ipam)
@@ -98,7 +106,9 @@ func ParseConfig(stdin []byte, cniArgs string) (*Config, error) {
 		cfg.Routes = d.routes(ipam)
 		cfg.ResolvConf = d.text(ipam, "resolvConf")
 		cfg.RangeSets = d.rangeSets(top, ipam)
-		d.checkRangeSets(cfg)
+		if len(cfg.RangeSets) > 0 || !d.status || !bringsRanges(top) {
+			d.checkRangeSets(cfg)
+		}
 	}
 	if d.err != nil {
 		return nil, d.named(cfg.Network)
@@ -149,7 +159,7 @@ func ParseLenient(stdin []byte) *Config {
 
 // The fields that are read. Those of the outer objects belong to all plugins.
 var (
-	topSchema = schema{names: []string{"cniVersion", "name", "type", "ipam", "runtimeConfig", "args"}}
+	topSchema = schema{names: []string{"cniVersion", "name", "type", "capabilities", "ipam", "runtimeConfig", "args"}}
 
 	ipamSchema = schema{ours: true, names: []string{
 		"type", "subnet", "rangeStart", "rangeEnd", "gateway", "ranges", "routes", "dataDir", "resolvConf",
@@ -163,6 +173,13 @@ var (
 	argsSchema    = schema{names: []string{"cni"}}
 	ipsSchema     = schema{names: []string{"ips"}}
 )
+
+// bringsRanges tells whether the configuration asks the runtime for range sets.
+// The field is libcni's, so that nothing is an error in it.
+func bringsRanges(top object) bool {
+	capabilities, _ := top.fields["capabilities"].(map[string]any)
+	return capabilities["ipRanges"] == true
+}
 
 // checkRangeSets refuses what an ADD could not answer.
 func (d *decoder) checkRangeSets(cfg *Config) {

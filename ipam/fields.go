@@ -47,6 +47,8 @@ type decoder struct {
 	lenient bool
 	// frees does so for the network's name alone.
 	frees bool
+	// status says that the configuration came without runtimeConfig.
+	status bool
 	// err is the first error of a decoder that is not lenient.
 	err      error
 	warnings []string

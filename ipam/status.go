@@ -3,7 +3,7 @@ package ipam
 // Status tells whether an ADD could be served. It writes nothing. Its error is
 // code 50 where an ADD must fail; a lock that is not had in time is no reason.
 func (p *Plugin) Status(call Call) error {
-	cfg, err := ParseConfig(call.Stdin, "")
+	cfg, err := parseForStatus(call.Stdin)
 	if err != nil {
 		return err
 	}

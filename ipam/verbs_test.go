@@ -246,6 +246,29 @@ func TestTheChainedStatusIsNoJudgeOfRanges(t *testing.T) {
 	}
 }
 
+// libcni gives runtimeConfig to ADD, CHECK and DEL, not to STATUS.
+func TestStatusWhereTheRuntimeBringsTheRanges(t *testing.T) {
+	form := `{"cniVersion":"1.1.0","name":"n","type":"bridge","capabilities":%s,"ipam":{"type":"bolt-local","dataDir":"$D"%s}}`
+	c := fmt.Sprintf(form, `{"ipRanges":true}`, "")
+	n := newNode(t.TempDir())
+	n.spaces["/ns/a"] = 1
+	mustAdd(t, n, "a", with(c, "runtimeConfig", map[string]any{"ipRanges": []any{[]any{map[string]any{"subnet": "10.0.0.0/30"}}}}), "10.0.0.2")
+	if err := status(n, c); err != nil {
+		t.Errorf("STATUS: %v", err)
+	}
+	_, err := n.add("b", c)
+	wantCode(t, err, ipam.CodeConfig, "no address ranges")
+	wantCode(t, status(n, fmt.Sprintf(form, `{"ipRanges":true}`, ","+net30)), ipam.CodeUnavailable, "10.0.0.1-10.0.0.2")
+	wantCode(t, status(n, fmt.Sprintf(form, `{"ipRanges":true}`, `,"subnet":"junk"`)), ipam.CodeConfig, "junk")
+	for _, capabilities := range []string{`{"ipRanges":false}`, `{"ips":true}`, `{"ipRanges":"yes"}`, `true`, `null`} {
+		wantCode(t, status(n, fmt.Sprintf(form, capabilities, "")), ipam.CodeConfig, "no address ranges")
+	}
+	if err := os.WriteFile(n.store.Path(), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	wantCode(t, status(n, c), ipam.CodeUnavailable, n.store.Path())
+}
+
 func TestStatusWritesNothing(t *testing.T) {
 	n := newNode(t.TempDir())
 	mustAdd(t, n, "a", conf(net24))
