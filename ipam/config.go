@@ -159,7 +159,9 @@ func ParseLenient(stdin []byte) *Config {
 
 // The fields that are read. Those of the outer objects belong to all plugins.
 var (
-	topSchema = schema{names: []string{"cniVersion", "name", "type", "capabilities", "ipam", "runtimeConfig", "args"}}
+	topSchema = schema{names: []string{
+		"cniVersion", "name", "type", "capabilities", "isGateway", "isDefaultGateway", "ipam", "runtimeConfig", "args",
+	}}
 
 	ipamSchema = schema{ours: true, names: []string{
 		"type", "subnet", "rangeStart", "rangeEnd", "gateway", "ranges", "routes", "dataDir", "resolvConf",

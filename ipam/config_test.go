@@ -1,6 +1,7 @@
 package ipam
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -286,6 +287,40 @@ func TestAFieldWithoutEffectIsMentioned(t *testing.T) {
 	want := []string{"ipam.rangeStart has no effect without ipam.subnet", "ipam.gateway has no effect without ipam.subnet"}
 	if !slices.Equal(cfg.Warnings, want) {
 		t.Errorf("got %q", cfg.Warnings)
+	}
+}
+
+func TestAGatewayThatBridgeWouldMakeUpIsMentioned(t *testing.T) {
+	const isGateway, isDefault = `"isGateway":true`, `"isDefaultGateway":true`
+	text := func(path, subnet, after string) string {
+		return path + ".gateway is missing: bridge makes the address after " + after + " its own, which a pod may be given; name a gateway for " + subnet
+	}
+	for name, tt := range map[string]struct {
+		ipam, top string
+		want      []string
+	}{
+		"a /31":                    {`"subnet":"10.0.0.4/31"`, isGateway, []string{text("ipam", "10.0.0.4/31", "10.0.0.4")}},
+		"a /128, default gateway":  {`"subnet":"fd00::4/128"`, isDefault, []string{text("ipam", "fd00::4/128", "fd00::4")}},
+		"two of three in ranges":   {`"ranges":[[{"subnet":"10.0.0.0/32"},{"subnet":"10.0.1.0/24"}],[{"subnet":"fd00::/127"}]]`, isGateway, []string{text("ipam.ranges[0][0]", "10.0.0.0/32", "10.0.0.0"), text("ipam.ranges[1][0]", "fd00::/127", "fd00::")}},
+		"it is named":              {`"subnet":"10.0.0.4/31","gateway":"10.0.0.4"`, isGateway, nil},
+		"a /30":                    {`"subnet":"10.0.0.4/30"`, isGateway, nil},
+		"bridge is no gateway":     {`"subnet":"10.0.0.4/31"`, `"isGateway":false`, nil},
+		"not bridge's kind of yes": {`"subnet":"10.0.0.4/31"`, `"isGateway":"yes"`, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := delegate(tt.ipam, tt.top)
+			cfg, err := ParseConfig(in, "")
+			if err != nil || !slices.Equal(cfg.Warnings, tt.want) {
+				t.Errorf("\n got %q, %v\nwant %q", cfg.Warnings, err, tt.want)
+			}
+			if w := ParseLenient(in).Warnings; len(w) > 0 {
+				t.Errorf("DEL, which gives nothing: %q", w)
+			}
+			cfg, err = ParseConfig(bytes.Replace(in, []byte(`"bridge"`), []byte(`"macvlan"`), 1), "")
+			if err != nil || len(cfg.Warnings) > 0 {
+				t.Errorf("macvlan: %v, %q", err, cfg.Warnings)
+			}
+		})
 	}
 }
 

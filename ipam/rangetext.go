@@ -44,7 +44,25 @@ func (d *decoder) rangeSets(top, ipam object) []record.RangeSet {
 	if err != nil {
 		d.fail(err)
 	}
+	d.warnMadeUpGateways(top, texts, sets)
 	return sets
+}
+
+// warnMadeUpGateways tells of ranges without a gateway where bridge is to be one: it
+// then gives itself the subnet's address plus one, which may be given out.
+func (d *decoder) warnMadeUpGateways(top object, texts []setText, sets []record.RangeSet) {
+	isGateway := top.fields["isGateway"] == true || top.fields["isDefaultGateway"] == true
+	if d.lenient || top.fields["type"] != "bridge" || !isGateway {
+		return
+	}
+	for i, set := range sets {
+		for j, r := range set {
+			if !r.Gateway.IsValid() {
+				d.warn("%s.gateway is missing: bridge makes the address after %s its own, which a pod may be given; name a gateway for %s",
+					texts[i].ranges[j].path, r.Subnet.Addr(), r.Subnet)
+			}
+		}
+	}
 }
 
 // warnUnused tells of a field that host-local passes over in silence.
