@@ -17,8 +17,10 @@ import (
 )
 
 // System asks the kernel. It remembers the scan of /proc, so it is for one
-// call of the plugin. The zero value works.
+// call of the plugin. The zero value works. Identify remembers nothing and may be
+// called concurrently.
 type System struct {
+	mount   mountNS
 	scanned bool
 	scanErr error
 	inUse   map[uint64]bool // inodes of the namespaces that processes are in
@@ -78,8 +80,24 @@ func (s *System) Dead(ns record.NetNS) bool {
 // Elsewhere tells whether the recorded path has its meaning in another mount
 // namespace than this one, or in one that cannot be told.
 func (s *System) Elsewhere(ns record.NetNS) bool {
-	mnt, err := namespaceInode("/proc/self/ns/mnt")
+	mnt, err := s.mount.get()
 	return err != nil || mnt != ns.MountNS
+}
+
+// mountNS is the mount namespace of this process, which stays in it: it is looked up
+// once, not for each record.
+type mountNS struct {
+	known bool
+	inode uint64
+	err   error
+}
+
+func (m *mountNS) get() (uint64, error) {
+	if !m.known {
+		m.known = true
+		m.inode, m.err = namespaceInode("/proc/self/ns/mnt")
+	}
+	return m.inode, m.err
 }
 
 // Unsure is why Dead could not tell for some, nil if there was no such.

@@ -77,6 +77,18 @@ func TestDeadNeedsCertainty(t *testing.T) {
 	}
 }
 
+func TestTheMountNamespaceIsLookedUpOnce(t *testing.T) {
+	s := &System{}
+	own := s.Identify(ownPath)
+	if s.Elsewhere(own) {
+		t.Fatalf("%+v was recorded here", own)
+	}
+	s.mount.inode++ // what it remembers from now on
+	if !s.Elsewhere(own) {
+		t.Error("it was looked up again")
+	}
+}
+
 func TestScanProcesses(t *testing.T) {
 	proc := t.TempDir()
 	link := func(pid, target string) {
