@@ -102,7 +102,7 @@ func (s State) Backfill(b Backfill) (BackfillReport, error) {
 	}
 	errs = append(errs, s.fillAll(b, networks, claims, &report)...)
 	errs = append(errs, s.dropWrong(b, networks, &report)...)
-	left := cmp.Or(incomplete(b, claims), contradicted(report.Filled))
+	left := cmp.Or(incomplete(b, networks, claims), contradicted(report.Filled))
 	switch {
 	case b.Network != "":
 		left = "network " + b.Network + " alone was filled"

@@ -12,9 +12,14 @@ import (
 // incomplete is why it is not certain that all that run are stored, "" where it
 // is. A network that nobody has told of may have given out any address that lies
 // in no range that is known.
-func incomplete(b Backfill, claims []backfill.Claim) string {
+func incomplete(b Backfill, networks []backfill.Network, claims []backfill.Claim) string {
 	if !b.Complete {
 		return "not every sandbox, or network configuration, could be read"
+	}
+	for _, n := range networks { // what multus' delegates or podman gave, the caches alone tell
+		if n.Unread != nil {
+			return fmt.Sprintf("not every cached result of network %s could be read: %v", n.Name, n.Unread)
+		}
 	}
 	placed := map[string]bool{}
 	for _, c := range claims {

@@ -94,11 +94,13 @@ func (s State) described(b Backfill, known map[string]stored) []backfill.Network
 		if cfg != nil {
 			sets, dirs = append(slices.Clone(cfg.RangeSets), sets...), cfg.CNICacheDirs
 		}
+		cached, unread := s.cachedIn(name, dirs)
 		networks[i] = backfill.Network{
 			Name:   name,
 			Bare:   cmp.Or(n.phase, target(cfg)) == engine.Legacy,
 			Sets:   sets,
-			Cached: s.cachedIn(name, dirs),
+			Cached: cached,
+			Unread: unread,
 			Stored: func(addr netip.Addr) (record.Allocation, bool) { a, ok := n.all[addr]; return a, ok },
 		}
 	}
@@ -117,8 +119,9 @@ func byNetwork(configs []*ipam.Config) map[string]*ipam.Config {
 	return all
 }
 
-// cachedIn is all that the caches have of a network, alive or not.
-func (s State) cachedIn(network string, dirs []string) []backfill.Cached {
+// cachedIn is all that the caches have of a network, alive or not, and why some of
+// that could not be read, nil where all was.
+func (s State) cachedIn(network string, dirs []string) (_ []backfill.Cached, unread error) {
 	entries, errs := cnicache.Cache{Dirs: dirs}.Network(network)
 	for _, err := range errs {
 		s.Warn("libcni's cache: " + err.Error())
@@ -132,5 +135,8 @@ func (s State) cachedIn(network string, dirs []string) []backfill.Cached {
 			Alive:  s.Namespaces.Alive(ns) && !s.Namespaces.IsOwn(ns),
 		}
 	}
-	return all
+	if len(errs) > 0 {
+		unread = errs[0]
+	}
+	return all, unread
 }

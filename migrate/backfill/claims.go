@@ -40,6 +40,8 @@ type Network struct {
 	Name   string
 	Sets   []record.RangeSet
 	Cached []Cached
+	// Unread is why one of its cached results is not in Cached, nil where all are.
+	Unread error
 	// Bare: it keeps a holder's names, and nothing else of it.
 	Bare bool
 	// Stored is what the checkpoint has of an address.

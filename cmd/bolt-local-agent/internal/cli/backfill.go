@@ -49,8 +49,8 @@ and the exit status is 1.
 
 Where ADD was refused because allocations had been lost, it is served again if
 the runtime has told of every pod, and of one at least, each address lies in a
-known range, none is in conflict, and every configuration could be read; else a
-line says why not.`,
+known range, none is in conflict, and every configuration and every cached result
+could be read; else a line says why not.`,
 		Example: `  bolt-local-agent backfill --dry-run
   bolt-local-agent backfill`,
 	}
