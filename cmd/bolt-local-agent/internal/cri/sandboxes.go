@@ -7,7 +7,6 @@ import (
 	"net/netip"
 	"slices"
 
-	"google.golang.org/grpc/codes"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/bolt-local/bolt-local/migrate/backfill"
@@ -75,9 +74,9 @@ func (c *Client) Sandboxes(ctx context.Context, identify Identify) (Listing, err
 			l.NotReady = append(l.NotReady, ids[i])
 		case !a.asked:
 			unasked++
-		case a.err != nil && !hasCode(a.err, codes.NotFound): // else it was removed meanwhile
+		case a.err != nil: // also NotFound: the last list, which is newer, has it
 			l.Failed = append(l.Failed, a.err)
-		case a.err != nil, a.hostNetwork:
+		case a.hostNetwork:
 		case !a.ready:
 			l.NotReady = append(l.NotReady, ids[i])
 		default:

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -28,6 +29,7 @@ type runtime struct {
 	runtimeapi.UnimplementedRuntimeServiceServer
 	list   func() ([]*runtimeapi.PodSandbox, error)
 	status func(ctx context.Context, id string) (*runtimeapi.PodSandboxStatusResponse, error)
+	plain  func(ctx context.Context, id string) (*runtimeapi.PodSandboxStatusResponse, error) // not verbose; nil for an error
 }
 
 func (r runtime) ListPodSandbox(context.Context, *runtimeapi.ListPodSandboxRequest) (*runtimeapi.ListPodSandboxResponse, error) {
@@ -36,10 +38,13 @@ func (r runtime) ListPodSandbox(context.Context, *runtimeapi.ListPodSandboxReque
 }
 
 func (r runtime) PodSandboxStatus(ctx context.Context, q *runtimeapi.PodSandboxStatusRequest) (*runtimeapi.PodSandboxStatusResponse, error) {
-	if !q.Verbose {
-		return nil, status.Error(codes.InvalidArgument, "not verbose")
+	switch {
+	case q.Verbose:
+		return r.status(ctx, q.PodSandboxId)
+	case r.plain != nil:
+		return r.plain(ctx, q.PodSandboxId)
 	}
-	return r.status(ctx, q.PodSandboxId)
+	return nil, status.Error(codes.InvalidArgument, "not verbose")
 }
 
 const testTimeout = 500 * time.Millisecond
@@ -92,9 +97,12 @@ func identify(path string) record.NetNS {
 }
 
 func TestEachKindOfSandboxIsToldApart(t *testing.T) {
+	first := []string{"broken", "gone", "host", "missing", "plain", "stops", "verbose"}
+	lists := [][]string{first, slices.DeleteFunc(slices.Clone(first), func(id string) bool { return id == "gone" })}
 	c, _ := serve(t, runtime{
 		list: func() ([]*runtimeapi.PodSandbox, error) {
-			all, _ := listing("broken", "gone", "host", "plain", "stops", "verbose")()
+			all, _ := listing(lists[0]...)()
+			lists = lists[1:]
 			return append(all, &runtimeapi.PodSandbox{Id: "stopped", State: runtimeapi.PodSandboxState_SANDBOX_NOTREADY}), nil
 		},
 		status: func(_ context.Context, id string) (*runtimeapi.PodSandboxStatusResponse, error) {
@@ -102,7 +110,7 @@ func TestEachKindOfSandboxIsToldApart(t *testing.T) {
 			switch id {
 			case "broken":
 				return nil, status.Error(codes.Internal, "its state is lost")
-			case "gone":
+			case "gone", "missing":
 				return nil, status.Error(codes.NotFound, "no such sandbox")
 			case "host":
 				r.Status.Linux = &runtimeapi.LinuxPodSandboxStatus{Namespaces: &runtimeapi.Namespace{Options: &runtimeapi.NamespaceOption{Network: runtimeapi.NamespaceMode_NODE}}}
@@ -127,15 +135,37 @@ func TestEachKindOfSandboxIsToldApart(t *testing.T) {
 			sandbox("plain", "", iface("", "10.0.0.5", "fd00::5")),
 			sandbox("verbose", "/n", iface("eth0", "10.0.0.5"), iface("", "fd00::5")),
 		},
-		NotReady: []string{"stopped", "stops"},
+		NotReady: []string{"stopped", "gone", "stops"},
 		Listed:   7,
 	}
-	if len(got.Failed) != 1 || !strings.Contains(got.Failed[0].Error(), "broken: its state is lost") {
-		t.Errorf("failed: %v", got.Failed)
+	if failed := errors.Join(got.Failed...); len(got.Failed) != 2 || !strings.Contains(failed.Error(), "broken: its state is lost") || !strings.Contains(failed.Error(), "missing: no such sandbox") {
+		t.Errorf("failed: %v", failed)
 	}
 	got.Failed = nil
 	if diff := cmp.Diff(want, got, cmpopts.EquateComparable(netip.Addr{})); diff != "" {
 		t.Errorf("listing differs (-want +got):\n%s", diff)
+	}
+}
+
+func TestASandboxIsAskedForOnceMoreWhereTheVerboseAnswerFails(t *testing.T) {
+	c, _ := serve(t, runtime{
+		list: listing("a", "b"),
+		status: func(_ context.Context, id string) (*runtimeapi.PodSandboxStatusResponse, error) {
+			return nil, status.Error(codes.NotFound, "no container "+id)
+		},
+		plain: func(_ context.Context, id string) (*runtimeapi.PodSandboxStatusResponse, error) {
+			if id == "b" {
+				return nil, status.Error(codes.Internal, "nor without")
+			}
+			return running(id, "10.0.0.5"), nil
+		},
+	})
+	got, err := c.Sandboxes(t.Context(), identify)
+	if err != nil || len(got.Running) != 1 || got.Running[0].Pod.Name != "pod-a" || len(got.Running[0].Interfaces) != 1 {
+		t.Errorf("%+v run, %v", got.Running, err)
+	}
+	if len(got.Failed) != 1 || !strings.Contains(got.Failed[0].Error(), "asking for sandbox b: no container b") {
+		t.Errorf("failed: %v", got.Failed)
 	}
 }
 

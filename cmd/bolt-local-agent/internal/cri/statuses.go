@@ -113,11 +113,25 @@ func hasCode(err error, want codes.Code) bool {
 	return errors.As(err, &c) && c.Code == want
 }
 
+// askFor asks without the verbose information where that cannot be had, as where
+// containerd has lost what it keeps of the pause container: the pod and its
+// addresses are told all the same. The error is that of the first question.
+func (c *Client) askFor(ctx context.Context, id string) (*runtimeapi.PodSandboxStatusResponse, error) {
+	r, err := c.runtime.PodSandboxStatus(ctx, &runtimeapi.PodSandboxStatusRequest{PodSandboxId: id, Verbose: true})
+	if err == nil || ctx.Err() != nil {
+		return r, err
+	}
+	if r, plainErr := c.runtime.PodSandboxStatus(ctx, &runtimeapi.PodSandboxStatusRequest{PodSandboxId: id}); plainErr == nil {
+		return r, nil
+	}
+	return nil, err
+}
+
 func (c *Client) status(ctx context.Context, id string, identify Identify) answer {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	began := time.Now()
-	r, err := c.runtime.PodSandboxStatus(ctx, &runtimeapi.PodSandboxStatusRequest{PodSandboxId: id, Verbose: true})
+	r, err := c.askFor(ctx, id)
 	if err != nil {
 		late := time.Since(began) > c.timeout/2 // the runtime knows the deadline, too, and may be the first to fail
 		return answer{err: c.failed("asking for sandbox "+id, err), hung: late}
