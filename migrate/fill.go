@@ -26,6 +26,9 @@ type Backfill struct {
 	// Running are the sandboxes that run, NotReady the ids of all others.
 	Running  []backfill.Sandbox
 	NotReady []string
+	// Unready tells of those of NotReady that are still there. It is asked before a
+	// loss is accepted, for those that hold nothing. nil for none.
+	Unready func(ids []string) ([]backfill.Sandbox, error)
 	// Complete: the runtime has told of all that run, and each network that is
 	// configured could be read.
 	Complete bool
@@ -109,7 +112,7 @@ func (s State) Backfill(b Backfill) (BackfillReport, error) {
 	case len(errs) > 0:
 		left = "not all of it could be recorded"
 	}
-	errs = append(errs, s.settleLosses(b, left, &report))
+	errs = append(errs, s.settleLosses(b, networks, left, &report))
 	return report, s.cniError(errors.Join(errs...))
 }
 

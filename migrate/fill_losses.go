@@ -7,6 +7,7 @@ import (
 
 	"github.com/bolt-local/bolt-local/migrate/backfill"
 	"github.com/bolt-local/bolt-local/store"
+	"github.com/bolt-local/bolt-local/store/record"
 )
 
 // incomplete is why it is not certain that all that run are stored, "" where it
@@ -56,6 +57,31 @@ func contradicted(filled []Filled) string {
 	return ""
 }
 
+// unready is why a sandbox that is not ready may have an address that is not
+// recorded, "" where none may.
+func (s State) unready(b Backfill, networks []backfill.Network) string {
+	alive := func(id string, ns record.NetNS) string {
+		return fmt.Sprintf("sandbox %s is not ready, and its network namespace %s is alive: stop it, as by `crictl stopp %[1]s`", id, ns.Path)
+	}
+	if h, found := backfill.UnreadyCached(networks, b.NotReady); found {
+		return alive(h.ContainerID, h.NetNS)
+	}
+	ids := backfill.Unrecorded(networks, b.NotReady)
+	if len(ids) == 0 || b.Unready == nil {
+		return ""
+	}
+	sandboxes, err := b.Unready(ids)
+	if err != nil {
+		return "of a sandbox that is not ready nobody can tell whether its network namespace is alive: " + err.Error()
+	}
+	for _, one := range sandboxes {
+		if s.Namespaces.Alive(one.NetNS) && !s.Namespaces.IsOwn(one.NetNS) {
+			return alive(one.ID, one.NetNS)
+		}
+	}
+	return ""
+}
+
 // losses are those of a checkpoint.
 type losses struct {
 	id       string   // tells them from all others, "" where there is none
@@ -85,7 +111,7 @@ func lossesIn(tx *store.Tx) losses {
 // settleLosses lets ADD go on where allocations were missing, once all that run
 // are stored. What a network without a configuration has given out, such as that
 // of a delegate of multus, the runtime does not tell.
-func (s State) settleLosses(b Backfill, incomplete string, report *BackfillReport) error {
+func (s State) settleLosses(b Backfill, networks []backfill.Network, incomplete string, report *BackfillReport) error {
 	var found losses
 	unsearched := false
 	err := s.Store.Read(func(tx *store.Tx) error {
@@ -101,6 +127,9 @@ func (s State) settleLosses(b Backfill, incomplete string, report *BackfillRepor
 		if configs[name] == nil && incomplete == "" {
 			incomplete = "network " + name + " is not configured in --conf-dir"
 		}
+	}
+	if incomplete == "" && (found.id != "" || b.unreadable) {
+		incomplete = s.unready(b, networks)
 	}
 	if incomplete == "" && (err == nil || b.unreadable) && b.Doubt != nil {
 		incomplete = b.Doubt(found.id)

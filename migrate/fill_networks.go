@@ -22,6 +22,7 @@ type stored struct {
 	phase engine.Phase
 	sets  []record.RangeSet
 	all   map[netip.Addr]record.Allocation
+	ids   map[string]bool // of all holders
 }
 
 // fillable lists the networks that are configured or stored, and why some of
@@ -52,11 +53,14 @@ func (s State) fillable(b Backfill) (_ []backfill.Network, unseen map[string]err
 				if err != nil {
 					return err
 				}
-				n := stored{phase: v.Progress.Phase, sets: sets, all: map[netip.Addr]record.Allocation{}}
+				n := stored{phase: v.Progress.Phase, sets: sets, all: map[netip.Addr]record.Allocation{}, ids: map[string]bool{}}
 				known[name] = n
 				return v.Each(func(a record.Allocation) error {
 					if !s.Stale(tx.Epoch(), a) {
 						n.all[a.Addr] = a
+						for _, h := range a.Holders {
+							n.ids[h.ContainerID] = true
+						}
 					}
 					return nil
 				})
@@ -96,12 +100,13 @@ func (s State) described(b Backfill, known map[string]stored) []backfill.Network
 		}
 		cached, unread := s.cachedIn(name, dirs)
 		networks[i] = backfill.Network{
-			Name:   name,
-			Bare:   cmp.Or(n.phase, target(cfg)) == engine.Legacy,
-			Sets:   sets,
-			Cached: cached,
-			Unread: unread,
-			Stored: func(addr netip.Addr) (record.Allocation, bool) { a, ok := n.all[addr]; return a, ok },
+			Name:    name,
+			Bare:    cmp.Or(n.phase, target(cfg)) == engine.Legacy,
+			Sets:    sets,
+			Cached:  cached,
+			Unread:  unread,
+			Stored:  func(addr netip.Addr) (record.Allocation, bool) { a, ok := n.all[addr]; return a, ok },
+			Holders: n.ids,
 		}
 	}
 	return networks

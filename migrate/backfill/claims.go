@@ -46,6 +46,8 @@ type Network struct {
 	Bare bool
 	// Stored is what the checkpoint has of an address.
 	Stored func(netip.Addr) (record.Allocation, bool)
+	// Holders are the ids of the containers that hold something in the checkpoint.
+	Holders map[string]bool
 }
 
 // gives tells whether addr lies in one of the ranges.
@@ -69,7 +71,7 @@ type Claim struct {
 // Claims lists what the sandboxes that run, and living attachments of which the
 // caches alone know, use in the networks' ranges, ordered by network and address.
 // notReady are the ids of sandboxes that do not run any more: nothing is claimed
-// for them.
+// for them. See [Unrecorded].
 func Claims(networks []Network, running []Sandbox, notReady []string) []Claim {
 	c := claimer{networks: networks, running: map[string]Sandbox{}, stopped: map[string]bool{}, seen: map[key]bool{}}
 	for _, s := range running {

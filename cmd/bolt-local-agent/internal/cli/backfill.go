@@ -91,7 +91,8 @@ func (a *app) backfill(ctx context.Context, f fillFlags, later func(loss string)
 		return unchanged(err)
 	}
 	defer client.Close()
-	listing, err := client.Sandboxes(ctx, (&netns.System{}).Identify)
+	identify := (&netns.System{}).Identify
+	listing, err := client.Sandboxes(ctx, identify)
 	if err != nil {
 		return unchanged(err)
 	}
@@ -105,7 +106,10 @@ func (a *app) backfill(ctx context.Context, f fillFlags, later func(loss string)
 		CacheDirs: f.cacheDirs,
 		Running:   listing.Running,
 		NotReady:  listing.NotReady,
-		Complete:  all && len(listing.Failed) == 0,
+		Unready: func(ids []string) ([]backfill.Sandbox, error) {
+			return client.Unready(ctx, ids, identify)
+		},
+		Complete: all && len(listing.Failed) == 0,
 		Doubt: func(loss string) string {
 			if why := doubt(listing, client.Endpoint()); why != "" {
 				return why

@@ -90,6 +90,33 @@ func (c *Client) Sandboxes(ctx context.Context, identify Identify) (Listing, err
 	return l, nil
 }
 
+// Unready tells of sandboxes that were not ready, without those that are gone, or
+// of the host's network. The error names one of which the runtime could not tell.
+func (c *Client) Unready(ctx context.Context, ids []string, identify Identify) ([]backfill.Sandbox, error) {
+	answers, err := c.statuses(ctx, ids, identify)
+	if err != nil {
+		return nil, err
+	}
+	listed, err := c.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var all []backfill.Sandbox
+	for i, a := range answers {
+		_, there := listed[ids[i]]
+		switch {
+		case !there, a.hostNetwork:
+		case !a.asked:
+			return nil, fmt.Errorf("%w at %s: it was not asked for sandbox %s, as %d had no answer within %s", ErrRuntime, c.endpoint, ids[i], maxHanging, c.timeout)
+		case a.err != nil:
+			return nil, a.err
+		default:
+			all = append(all, a.sandbox)
+		}
+	}
+	return all, nil
+}
+
 func podOf(s *runtimeapi.PodSandboxStatus) record.Pod {
 	m := s.GetMetadata()
 	return record.Pod{Namespace: m.GetNamespace(), Name: m.GetName(), UID: m.GetUid(), InfraContainerID: s.GetId()}

@@ -190,6 +190,44 @@ func TestASandboxThatIsStartedMeanwhileIsTold(t *testing.T) {
 	}
 }
 
+func TestOfSandboxesThatAreNotReadyThoseThatAreThereAreTold(t *testing.T) {
+	for name, c := range map[string]struct {
+		fails string
+		want  string // a part of the error, "" for none
+	}{
+		"one was removed meanwhile":   {"gone", ""},
+		"one that is there cannot be": {"a", "asking for sandbox a: its state is lost"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client, _ := serve(t, runtime{
+				list: listing("a", "b", "host"),
+				status: func(_ context.Context, id string) (*runtimeapi.PodSandboxStatusResponse, error) {
+					r := running(id, "10.0.0.5")
+					r.Status.State = runtimeapi.PodSandboxState_SANDBOX_NOTREADY
+					r.Info = map[string]string{infoKey: `{"sandboxMetadata":{"Metadata":{"NetNSPath":"/n"}}}`}
+					switch id {
+					case c.fails:
+						return nil, status.Error(codes.Internal, "its state is lost")
+					case "host":
+						r.Status.Linux = &runtimeapi.LinuxPodSandboxStatus{Namespaces: &runtimeapi.Namespace{Options: &runtimeapi.NamespaceOption{Network: runtimeapi.NamespaceMode_NODE}}}
+					}
+					return r, nil
+				},
+			})
+			got, err := client.Unready(t.Context(), []string{"a", "b", "gone", "host"}, identify)
+			if c.want != "" {
+				if !errors.Is(err, ErrRuntime) || !strings.Contains(err.Error(), c.want) {
+					t.Errorf("error %v", err)
+				}
+				return
+			}
+			if err != nil || len(got) != 2 || got[0].ID != "a" || got[0].NetNS != identify("/n") {
+				t.Errorf("%+v, %v", got, err)
+			}
+		})
+	}
+}
+
 // Else a DEL after the last list would leave nothing to tell the pod's end by.
 func TestANamespaceIsIdentifiedBeforeTheLastList(t *testing.T) {
 	lists, identified := 0, 0
