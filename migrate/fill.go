@@ -32,6 +32,8 @@ type Backfill struct {
 	// Complete: the runtime has told of all that run, and each network that is
 	// configured could be read.
 	Complete bool
+	// Missing names what was not told, or could not be read, where it is not Complete.
+	Missing string
 	// Doubt is asked before a loss is accepted, once nothing else is against it, and
 	// says why not yet, "" where it may be. loss tells this one from all others,
 	// also from one of another checkpoint with the same reason; it is "" where

@@ -15,7 +15,7 @@ import (
 // in no range that is known.
 func incomplete(b Backfill, networks []backfill.Network, claims []backfill.Claim) string {
 	if !b.Complete {
-		return "not every sandbox, or network configuration, could be read"
+		return cmp.Or(b.Missing, "not every sandbox, or network configuration, could be read")
 	}
 	for _, n := range networks { // what multus' delegates or podman gave, the caches alone tell
 		if n.Unread != nil {

@@ -49,6 +49,10 @@ func TestAfterALossADDIsServedOnceEveryPodIsKnown(t *testing.T) {
 				t.Errorf("of an incomplete list: %+v", r)
 			}
 			n.refused("ADD", second(n.add("podnet", "", "c")))
+			fill.Missing = "/etc/cni/net.d/10-a.conf is left out"
+			if r := n.fills(fill); r.Accepted || !strings.HasPrefix(r.Lost, fill.Missing) {
+				t.Errorf("of a list that lacks something: %+v", r)
+			}
 			fill.Complete = true
 			if r := n.fills(fill); !r.Accepted || outcomes(r)[backfill.Known] != 2 {
 				t.Errorf("of a complete list: %+v", r)

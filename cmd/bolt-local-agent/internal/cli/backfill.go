@@ -49,7 +49,7 @@ and the exit status is 1.
 
 Where ADD was refused because allocations had been lost, it is served again if
 the runtime has told of every pod, and of one at least, each address lies in a
-known range, none is in conflict, and every configuration and every cached result
+known range, none is in conflict, and every configuration and cached result
 could be read; else a line says why not.`,
 		Example: `  bolt-local-agent backfill --dry-run
   bolt-local-agent backfill`,
@@ -96,7 +96,7 @@ func (a *app) backfill(ctx context.Context, f fillFlags, later func(loss string)
 	if err != nil {
 		return unchanged(err)
 	}
-	configs, all := a.configs(f.confDir)
+	configs, leftOut := a.configs(f.confDir)
 	if len(configs) == 0 && !a.state().Store.Exists() {
 		return unchanged(fmt.Errorf("no configuration in %s uses bolt-local with ipam.dataDir %s: name its directory with --conf-dir", f.confDir, a.dataDir))
 	}
@@ -109,7 +109,8 @@ func (a *app) backfill(ctx context.Context, f fillFlags, later func(loss string)
 		Unready: func(ids []string) ([]backfill.Sandbox, error) {
 			return client.Unready(ctx, ids, identify)
 		},
-		Complete: all && len(listing.Failed) == 0,
+		Complete: len(leftOut) == 0 && len(listing.Failed) == 0,
+		Missing:  missing(listing, leftOut),
 		Doubt: func(loss string) string {
 			if why := doubt(listing, client.Endpoint()); why != "" {
 				return why
@@ -120,15 +121,15 @@ func (a *app) backfill(ctx context.Context, f fillFlags, later func(loss string)
 		DryRun:   f.dryRun,
 	})
 	a.printFilled(report, client.Endpoint(), f.dryRun, sumsUp)
-	return errors.Join(append([]error{err}, listing.Failed...)...)
+	return errors.Join(append([]error{err}, few(listing.Failed)...)...)
 }
 
 // unchanged says that nothing has happened yet.
 func unchanged(err error) error { return fmt.Errorf("nothing was changed: %w", err) }
 
-// configs are those of the networks in this data directory, and whether every
-// file could be read.
-func (a *app) configs(dir string) (mine []*ipam.Config, all bool) {
+// configs are those of the networks in this data directory. The errors name each
+// file that could not be read.
+func (a *app) configs(dir string) (mine []*ipam.Config, errs []error) {
 	found, errs := netconf.Load(dir)
 	for _, err := range errs {
 		a.warn(wording.OneLine(err.Error()))
@@ -151,7 +152,7 @@ func (a *app) configs(dir string) (mine []*ipam.Config, all bool) {
 		parents[i] = c.LegacyParent
 	}
 	a.legacyParents.Store(&parents)
-	return mine, len(errs) == 0
+	return mine, errs
 }
 
 // counts are those of what became of the claims.
@@ -201,7 +202,6 @@ func (a *app) printFilled(r migrate.BackfillReport, endpoint string, dryRun bool
 
 // sandboxes names some.
 func sandboxes(all []backfill.Sandbox) string {
-	const shown = 5
 	var names []string
 	for _, s := range all[:min(shown, len(all))] {
 		text := s.ID

@@ -22,6 +22,9 @@ const DefaultDir = "/etc/cni/net.d"
 // pluginType is the type that names us, as plugin and as IPAM plugin.
 const pluginType = "bolt-local"
 
+// flannelType is a main plugin that adds the node's ranges to ipam in each call.
+const flannelType = "flannel"
+
 // extensions are those of files that libcni reads (libcni/conf.go, ConfFiles).
 var extensions = []string{".conf", ".conflist", ".json"}
 
@@ -153,8 +156,8 @@ func config(l list, plugin json.RawMessage) (*ipam.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	if types.Capabilities.IPRanges {
-		c := ipam.ParseLenient(stdin) // the runtime has the ranges, and each ADD brings them
+	if types.Capabilities.IPRanges || types.Type == flannelType { // each ADD brings the ranges, which the file need not have
+		c := ipam.ParseLenient(stdin)
 		if c.Network == "" {
 			return nil, errors.New(strings.Join(c.Warnings, "; "))
 		}

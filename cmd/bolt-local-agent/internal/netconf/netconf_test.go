@@ -67,6 +67,11 @@ func TestWhichNetworksAreOurs(t *testing.T) {
 		"ranges that the runtime brings": {files: map[string]string{
 			"10-podnet.conf": `{"cniVersion":"0.4.0","name":"podnet","type":"ptp","capabilities":{"ipRanges":true},"ipam":{"type":"bolt-local"}}`},
 			want: []found{{"podnet", ipam.DefaultDataDir, "", false}}},
+		"ranges that flannel brings": {files: map[string]string{
+			"10-flannel.conflist": `{"cniVersion":"1.0.0","name":"cbr0","plugins":[{"type":"flannel","ipam":{"type":"bolt-local","dataDir":"/data"},"delegate":{"isDefaultGateway":true}},{"type":"portmap","capabilities":{"portMappings":true}}]}`},
+			want: []found{{"cbr0", "/data", "", false}}},
+		"flannel without a name": {files: map[string]string{
+			"10-a.conf": `{"type":"flannel","ipam":{"type":"bolt-local"}}`}, err: "name is missing"},
 		"two files of one network": {files: map[string]string{
 			"10-a.conf": `{"cniVersion":"0.4.0","name":"podnet","type":"ptp",` + ours + `}}`,
 			"20-b.conf": `{"cniVersion":"0.4.0","name":"podnet","type":"ptp","ipam":{"type":"bolt-local","subnet":"10.2.0.0/30"}}`},
