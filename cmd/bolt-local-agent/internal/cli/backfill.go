@@ -50,7 +50,7 @@ and the exit status is 1.
 Where ADD was refused because allocations had been lost, it is served again if
 the runtime has told of every pod, and of one at least, each address lies in a
 known range, none is in conflict, and every configuration and cached result
-could be read; else a line says why not.`,
+could be read; else a line says why not, and the exit status is 1.`,
 		Example: `  bolt-local-agent backfill --dry-run
   bolt-local-agent backfill`,
 	}
@@ -59,17 +59,30 @@ could be read; else a line says why not.`,
 	confDirFlag(cmd, &f.confDir)
 	cacheDirFlag(cmd, &f.cacheDirs)
 	return a.command(cmd, func(ctx context.Context) error {
-		conflicts := 0
 		atOnce := func(string) string { return "" }
-		err := a.backfill(ctx, f, atOnce, func(c counts) bool {
-			conflicts = c[backfill.Conflict]
-			return true
-		})
-		if err == nil && conflicts > 0 {
-			err = errors.New(wording.Counted(conflicts, "address is", "addresses are") + " in conflict")
+		filled, err := a.backfill(ctx, f, atOnce, func(counts) bool { return true })
+		if err == nil {
+			err = filled.err()
 		}
 		return err
 	})
+}
+
+// filled is what a backfill that did all it could has left to a person.
+type filled struct {
+	conflicts int
+	refused   bool // ADD stays so
+}
+
+func (f filled) err() error {
+	var errs []error
+	if f.conflicts > 0 {
+		errs = append(errs, errors.New(wording.Counted(f.conflicts, "address is", "addresses are")+" in conflict"))
+	}
+	if f.refused {
+		errs = append(errs, errors.New("ADD stays refused"))
+	}
+	return errors.Join(errs...)
 }
 
 func confDirFlag(cmd *cobra.Command, dir *string) {
@@ -85,20 +98,20 @@ func cacheDirFlag(cmd *cobra.Command, dirs *[]string) {
 // backfill is one round. It fails where one sandbox or network did, after all
 // others are done. later is why a loss that could be accepted is not yet, ""
 // where it is. sumsUp tells whether the last line, with the counts, is printed.
-func (a *app) backfill(ctx context.Context, f fillFlags, later func(loss string) string, sumsUp func(counts) bool) error {
+func (a *app) backfill(ctx context.Context, f fillFlags, later func(loss string) string, sumsUp func(counts) bool) (filled, error) {
 	client, err := a.runtime()
 	if err != nil {
-		return unchanged(err)
+		return filled{}, unchanged(err)
 	}
 	defer client.Close()
 	identify := (&netns.System{}).Identify
 	listing, err := client.Sandboxes(ctx, identify)
 	if err != nil {
-		return unchanged(err)
+		return filled{}, unchanged(err)
 	}
 	configs, leftOut := a.configs(f.confDir)
 	if len(configs) == 0 && !a.state().Store.Exists() {
-		return unchanged(fmt.Errorf("no configuration in %s uses bolt-local with ipam.dataDir %s: name its directory with --conf-dir", f.confDir, a.dataDir))
+		return filled{}, unchanged(fmt.Errorf("no configuration in %s uses bolt-local with ipam.dataDir %s: name its directory with --conf-dir", f.confDir, a.dataDir))
 	}
 	report, err := a.state().Backfill(migrate.Backfill{
 		Configs:   configs,
@@ -120,8 +133,11 @@ func (a *app) backfill(ctx context.Context, f fillFlags, later func(loss string)
 		BootTime: boottime.Now(),
 		DryRun:   f.dryRun,
 	})
-	a.printFilled(report, client.Endpoint(), f.dryRun, sumsUp)
-	return errors.Join(append([]error{err}, few(listing.Failed)...)...)
+	if err != nil && len(report.Filled) == 0 {
+		sumsUp = func(counts) bool { return false } // there is nothing to sum up
+	}
+	count := a.printFilled(report, client.Endpoint(), f.dryRun, sumsUp)
+	return filled{conflicts: count[backfill.Conflict], refused: report.Lost != ""}, errors.Join(append([]error{err}, few(listing.Failed)...)...)
 }
 
 // unchanged says that nothing has happened yet.
@@ -160,7 +176,7 @@ type counts map[backfill.Outcome]int
 
 func (c counts) changed() bool { return c[backfill.Added]+c[backfill.Completed] > 0 }
 
-func (a *app) printFilled(r migrate.BackfillReport, endpoint string, dryRun bool, sumsUp func(counts) bool) {
+func (a *app) printFilled(r migrate.BackfillReport, endpoint string, dryRun bool, sumsUp func(counts) bool) counts {
 	if r.Repaired != nil {
 		a.say(done(dryRun, "repaired", "would repair") + " the checkpoint: " + wording.OneLine(r.Repaired.Error()))
 	}
@@ -198,6 +214,7 @@ func (a *app) printFilled(r migrate.BackfillReport, endpoint string, dryRun bool
 	case r.Lost != "":
 		a.warn(staysRefused(a.dataDir, a.state().Sources(), r.Lost))
 	}
+	return count
 }
 
 // sandboxes names some.

@@ -82,7 +82,8 @@ func (r *round) answered(ctx context.Context) (endpoint string) {
 }
 
 func (r *round) backfill(ctx context.Context, f fillFlags) {
-	r.ended(ctx, metrics.Backfill, r.app.backfill(ctx, f, r.patience.doubt, func(c counts) bool { return c.changed() }))
+	_, err := r.app.backfill(ctx, f, r.patience.doubt, func(c counts) bool { return c.changed() })
+	r.ended(ctx, metrics.Backfill, err)
 }
 
 func (r *round) gc(ctx context.Context, s *sweep.Sweeper, f gcFlags) (freed int) {
