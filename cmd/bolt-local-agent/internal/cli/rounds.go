@@ -45,7 +45,7 @@ func (a *app) rounds(ctx context.Context, interval time.Duration, fill fillFlags
 		}
 		patience.roundEnded()
 		if ctx.Err() == nil { // else it was broken off, and says nothing
-			health.set(errors.Join(r.errs...))
+			health.roundEnded(errors.Join(r.errs...))
 		}
 		if endpoint != "" {
 			pause(ctx, interval)

@@ -37,10 +37,10 @@ runtime answers, and serve /metrics (Prometheus) and /healthz on --listen.
 Where allocations were lost ADD is served again once each round for the time of
 --grace, and two at least, has found every pod recorded.
 
-/healthz answers 200 while the last round went well, the checkpoint can be
-believed and written, with host-local's directories, and ADD is served; 503 and
-the reason otherwise. It changes nothing for the plugin, which works without the
-agent.`,
+/healthz answers 200 while rounds end and the last one went well, the checkpoint
+can be believed and written, with host-local's directories, and ADD is served;
+503 and the reason otherwise. It changes nothing for the plugin, which works
+without the agent.`,
 		Example: `  bolt-local-agent serve
   bolt-local-agent serve --listen 127.0.0.1:9431 --interval 10m --grace 15m`,
 	}
@@ -64,7 +64,7 @@ func (a *app) serve(ctx context.Context, listen string, interval time.Duration, 
 	a.waited = counters.Waited
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(counters)
-	health := newHealth()
+	health := newHealth(time.Now, interval+longestRound(a.timeout, gc.confirmAfter))
 	listener, err := net.Listen("tcp", listen)
 	if err != nil {
 		return fmt.Errorf("--listen %s: %w", listen, err)

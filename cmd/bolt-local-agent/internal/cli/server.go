@@ -34,7 +34,11 @@ func newServer(gatherer prometheus.Gatherer, rounds *health, problem *shared) *h
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(gatherer, promhttp.HandlerOpts{MaxRequestsInFlight: scrapesAtOnce, Timeout: scrapeTime}))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
-		if err := errors.Join(rounds.err(), problem.err()); err != nil {
+		err := rounds.hangs()
+		if err == nil { // else a look may hang, too
+			err = errors.Join(rounds.err(), problem.err())
+		}
+		if err != nil {
 			http.Error(w, wording.OneLine(err.Error()), http.StatusServiceUnavailable)
 			return
 		}

@@ -14,7 +14,7 @@ import (
 )
 
 func TestNoClientHoldsUpTheServerForGood(t *testing.T) {
-	s := newServer(prometheus.NewRegistry(), newHealth(), &shared{})
+	s := newServer(prometheus.NewRegistry(), newHealth(time.Now, time.Hour), &shared{})
 	if s.ReadTimeout <= 0 || s.WriteTimeout <= scrapeTime || s.IdleTimeout <= 0 {
 		t.Errorf("limits are %s to read, %s to write, %s idle", s.ReadTimeout, s.WriteTimeout, s.IdleTimeout)
 	}
@@ -56,8 +56,8 @@ func TestHealthzTellsEachReason(t *testing.T) {
 		"the checkpoint is not well": {nil, lost, http.StatusServiceUnavailable, "lost"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHealth()
-			h.set(c.round)
+			h := newHealth(time.Now, time.Hour)
+			h.roundEnded(c.round)
 			s := newServer(prometheus.NewRegistry(), h, &shared{look: func() error { return c.problem }})
 			w := httptest.NewRecorder()
 			s.Handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/healthz", nil))
@@ -66,6 +66,38 @@ func TestHealthzTellsEachReason(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestHealthzTellsOfRoundsThatDoNotEnd(t *testing.T) {
+	now := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
+	h := newHealth(func() time.Time { return now }, time.Hour)
+	looks := 0
+	s := newServer(prometheus.NewRegistry(), h, &shared{look: func() error { looks++; return nil }})
+	expect := func(when, want string) {
+		t.Helper()
+		w := httptest.NewRecorder()
+		s.Handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/healthz", nil))
+		if text := w.Body.String(); (w.Code == http.StatusOK) != (want == "ok") || !strings.HasPrefix(text, want) {
+			t.Errorf("%s: %d %q, want %q", when, w.Code, text, want)
+		}
+	}
+	h.set(nil)
+	now = now.Add(time.Hour)
+	expect("an hour after the start", "ok")
+	now = now.Add(time.Second)
+	before := looks
+	expect("later", "no round has ended for 1h0m1s: ")
+	if looks > before {
+		t.Error("the checkpoint was looked at, which may hang, too")
+	}
+	h.set(nil)
+	expect("within a round", "no round has ended for 1h0m1s: ")
+	h.roundEnded(nil)
+	expect("at the end of a round", "ok")
+	now = now.Add(time.Hour)
+	h.roundEnded(errors.New("failed"))
+	now = now.Add(time.Minute)
+	expect("after one that failed", "failed")
 }
 
 func TestWhoAsksAtTheSameTimeSharesOneLook(t *testing.T) {
