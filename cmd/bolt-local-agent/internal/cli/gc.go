@@ -62,9 +62,9 @@ their DEL was lost. For containerd, which never calls CNI's GC.
 An allocation is freed only when it carries a pod's uid or infra container id
 (recorded, or in libcni's cache), is older than --grace, is in neither of two
 listings that began after that, was not changed in between, and its network
-namespace is not alive. What podman or nerdctl have made carries no such id, and
-is left alone, unless its network is named with --network: then that network
-alone is looked at.
+namespace is not alive. What nerdctl, or podman from 4.0 on, have made carries
+no such id, and is left alone, unless its network is named with --network: then
+that network alone is looked at.
 
 libcni's caches are those in --cni-cache-dir, and those that the configurations
 in --conf-dir name with ipam.cniCacheDirs.

@@ -123,8 +123,8 @@ func (s *Sweeper) age(c candidate, known map[key]time.Duration) age {
 	return isYoung
 }
 
-// inScope tells whether a CRI runtime has made the container, by what is recorded
-// of its pod or in libcni's cache, or its network is one that was named.
+// inScope tells whether the container has a pod's id, by what is recorded or in
+// libcni's cache, or its network is one that was named.
 func (s *Sweeper) inScope(c candidate) bool {
 	if slices.Contains(s.Networks, c.network) || identified(c.holder.Pod) {
 		return true
@@ -132,7 +132,8 @@ func (s *Sweeper) inScope(c candidate) bool {
 	return slices.ContainsFunc(s.cached(c), func(e cnicache.Entry) bool { return identified(e.Pod) })
 }
 
-// identified tells whether a pod has an id that CRI runtimes alone give.
+// identified tells whether a pod has an id that CRI runtimes give; others give none,
+// but for podman before 4.0.
 func identified(p record.Pod) bool { return p.UID != "" || p.InfraContainerID != "" }
 
 // cached are the cached results of the holder; where its interface is not known
