@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"net/netip"
+	"path/filepath"
 	"slices"
 
 	"github.com/bolt-local/bolt-local/ipam"
@@ -145,7 +146,7 @@ func (r *recorder) lastGiven() map[int]netip.Addr {
 
 func describeAside(a form.Aside, path string) string {
 	if a.Fixed {
-		return fmt.Sprintf("something in %s stands for %s and is no reservation: the address is not given out as long as it is there", path, a.Addr)
+		return fmt.Sprintf("%s stands for %s and is no reservation: the address is not given out as long as it is there", filepath.Join(path, a.File()), a.Addr)
 	}
 	return fmt.Sprintf("the file of %s in %s names no holder, as a killed host-local leaves it: the address is not given out until the next boot, or until the file is removed", a.Addr, path)
 }

@@ -1,6 +1,7 @@
 package form
 
 import (
+	"cmp"
 	"encoding/hex"
 	"hash/fnv"
 	"net/netip"
@@ -21,12 +22,17 @@ type Entry struct {
 // no allocation, and nobody is given it.
 type Aside struct {
 	Addr netip.Addr `json:"ip"`
-	Mark string     `json:"mark"`
+	// Name is that of what stands for it, "" where that is the address itself.
+	Name string `json:"name,omitempty"`
+	Mark string `json:"mark"`
 	// Fixed: it can never be replaced.
 	Fixed bool `json:"fixed,omitempty"`
 	// Epoch is the boot in which it was found.
 	Epoch uint64 `json:"epoch,omitempty"`
 }
+
+// File is the name of what stands for the address.
+func (a Aside) File() string { return cmp.Or(a.Name, a.Addr.String()) }
 
 // Contents is all that the old form says of a network.
 type Contents struct {

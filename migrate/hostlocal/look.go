@@ -99,10 +99,10 @@ func readSome(dir *os.File, names []string) (scan, error) {
 	return s, nil
 }
 
-// compareAside has no ties but of one file with several names: an address can be
-// written in more than one way.
+// compareAside has no ties: an address can be written in more than one way, also
+// for one file that has several names.
 func compareAside(a, b form.Aside) int {
-	return cmp.Or(a.Addr.Compare(b.Addr), cmp.Compare(a.Mark, b.Mark))
+	return cmp.Or(a.Addr.Compare(b.Addr), cmp.Compare(a.Mark, b.Mark), cmp.Compare(a.Name, b.Name))
 }
 
 func isLink(path string) bool {
@@ -140,16 +140,16 @@ func (s *scan) read(name string) error {
 	case isLast:
 		s.readLast(strings.TrimPrefix(name, lastPrefix), b)
 	case errors.Is(err, errNotRegular):
-		s.aside(addr, mark, true)
+		s.aside(addr, name, mark, true)
 	case err != nil:
 		return err
 	case !canonical(addr, name):
 		// host-local would write another name, and never finds this one.
-		s.aside(addr, mark, true)
+		s.aside(addr, name, mark, true)
 	default:
 		att, err := parseContent(b)
 		if err != nil {
-			s.aside(addr, mark, false)
+			s.aside(addr, name, mark, false)
 			return nil
 		}
 		h := record.Holder{Attachment: att, Origin: record.OriginHostLocal, Mark: mark}
@@ -163,8 +163,13 @@ func canonical(addr netip.Addr, name string) bool {
 	return addr.String() == name && !addr.Is4In6() && addr.Zone() == ""
 }
 
-func (s *scan) aside(addr netip.Addr, mark string, fixed bool) {
-	s.setAside = append(s.setAside, form.Aside{Addr: addr.WithZone("").Unmap(), Mark: mark, Fixed: fixed})
+// aside is stored as JSON, in which a name is valid UTF-8.
+func (s *scan) aside(addr netip.Addr, name, mark string, fixed bool) {
+	a := form.Aside{Addr: addr.WithZone("").Unmap(), Mark: mark, Fixed: fixed}
+	if name != a.Addr.String() {
+		a.Name = strings.ToValidUTF8(name, "\uFFFD")
+	}
+	s.setAside = append(s.setAside, a)
 }
 
 // readLast reads a cursor as host-local does; what is none is passed over: it

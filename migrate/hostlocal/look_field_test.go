@@ -17,7 +17,7 @@ import (
 )
 
 // found is what a Look tells, for tables: entries as "address=id/ifname", and
-// "!" after what is set aside for good.
+// "!" after what is set aside for good, and the name where it is another.
 type found struct {
 	Entries, Aside []string
 	Last           map[int]string
@@ -40,7 +40,11 @@ func foundIn(t *testing.T, c form.Contents) found {
 		if a.Mark == "" {
 			t.Errorf("%s has no mark", a.Addr)
 		}
-		f.Aside = append(f.Aside, a.Addr.String()+map[bool]string{true: "!"}[a.Fixed])
+		text := a.Addr.String() + map[bool]string{true: "!"}[a.Fixed]
+		if a.Name != "" {
+			text += " as " + a.Name
+		}
+		f.Aside = append(f.Aside, text)
 	}
 	for set, addr := range c.Last {
 		if f.Last == nil {
@@ -93,10 +97,10 @@ func TestADirectoryAsFoundInTheField(t *testing.T) {
 		"with a file of 1 MiB":                    {files: files{"10.0.0.2": strings.Repeat("a", 1<<20)}, want: found{Aside: []string{"10.0.0.2"}}},
 		"with a file of 1 MiB that begins well":   {files: files{"10.0.0.2": "a\r\neth0" + strings.Repeat(" ", 1<<20)}, want: found{Aside: []string{"10.0.0.2"}}},
 		"with names that host-local passes over":  {files: files{"notes.txt": "a\r\neth0", ".10.0.0.5.swp": "a", "10.0.0.5~": "a", "10.0.0.256": "a", "10.0.0": "a", "010.0.0.5": "a", "10.0.0.5 ": "a", "fd00::x": "a", "lock.bak": "a"}},
-		"with another spelling of an IPv6 name":   {files: files{"FD00::A": "a\r\neth0", "fd00:0:0:0:0:0:0:b": "b\r\neth0"}, want: found{Aside: []string{"fd00::a!", "fd00::b!"}}},
-		"with an IPv4-mapped name":                {files: files{"::ffff:10.0.0.5": "a\r\neth0"}, want: found{Aside: []string{"10.0.0.5!"}}},
-		"with an IPv4-mapped name beside its own": {files: files{"::ffff:10.0.0.5": "a\r\neth0", "10.0.0.5": "b\r\neth0"}, want: found{Entries: []string{"10.0.0.5=b/eth0"}, Aside: []string{"10.0.0.5!"}}},
-		"with a zone in a name":                   {files: files{"fe80::1%eth0": "a\r\neth0", "10.0.0.5%eth0": "b"}, want: found{Aside: []string{"fe80::1!"}}},
+		"with another spelling of an IPv6 name":   {files: files{"FD00::A": "a\r\neth0", "fd00:0:0:0:0:0:0:b": "b\r\neth0"}, want: found{Aside: []string{"fd00::a! as FD00::A", "fd00::b! as fd00:0:0:0:0:0:0:b"}}},
+		"with an IPv4-mapped name":                {files: files{"::ffff:10.0.0.5": "a\r\neth0"}, want: found{Aside: []string{"10.0.0.5! as ::ffff:10.0.0.5"}}},
+		"with an IPv4-mapped name beside its own": {files: files{"::ffff:10.0.0.5": "a\r\neth0", "10.0.0.5": "b\r\neth0"}, want: found{Entries: []string{"10.0.0.5=b/eth0"}, Aside: []string{"10.0.0.5! as ::ffff:10.0.0.5"}}},
+		"with a zone in a name":                   {files: files{"fe80::1%eth0": "a\r\neth0", "10.0.0.5%eth0": "b"}, want: found{Aside: []string{"fe80::1! as fe80::1%eth0"}}},
 		"with things that are no files": {
 			files: files{"10.0.0.9": "z\r\neth0"},
 			make: map[string]func(string) error{

@@ -57,7 +57,8 @@ type Notice struct {
 type finder struct {
 	dataDir  string
 	sources  cmdline.Sources
-	searched bool // see [Snapshot.searched]
+	epoch    uint64 // the number of this boot
+	searched bool   // see [Snapshot.searched]
 	notices  []Notice
 }
 

@@ -2,10 +2,12 @@ package nodestatus
 
 import (
 	"fmt"
+	"net/netip"
 	"path/filepath"
+	"slices"
 
 	"github.com/bolt-local/bolt-local/cmd/internal/wording"
-	"github.com/bolt-local/bolt-local/migrate/form"
+	"github.com/bolt-local/bolt-local/store/record"
 )
 
 // migration reports what the move from host-local needs a person for, and what
@@ -40,14 +42,19 @@ func waitsText(m Migration) string {
 	return fmt.Sprintf("Phase %s waits: %s.", m.Phase, m.Waits)
 }
 
-// aside reports the files that block an address, by what makes it free.
+// aside reports the files that stand for an address and name no holder, by what
+// becomes of the address without them.
 func (f *finder) aside(n Network) {
-	var unnamed, fixed []filePath
+	var unnamed, fixed, held []filePath
 	for _, a := range n.Migration.Aside {
-		if a.Fixed {
-			fixed = append(fixed, asidePath(n.Migration, a))
-		} else {
-			unnamed = append(unnamed, asidePath(n.Migration, a))
+		path := filePath(filepath.Join(n.Migration.Directory, a.File()))
+		switch {
+		case f.holds(n, a.Addr):
+			held = append(held, path)
+		case a.Fixed:
+			fixed = append(fixed, path)
+		default:
+			unnamed = append(unnamed, path)
 		}
 	}
 	if len(unnamed) > 0 {
@@ -60,12 +67,20 @@ func (f *finder) aside(n Network) {
 			"%s given to nobody, as what stands for it is no file of host-local's, but a link, a directory or another spelling of the address: %s. Move it away, and the address is free.",
 			wording.Counted(len(fixed), "address is", "addresses are"), wording.List(fixed))})
 	}
+	if len(held) > 0 {
+		f.add(Notice{Kind: KindSetAside, Network: n.Name, Text: fmt.Sprintf(
+			"%s held, beside something in the directory that stands for it and is no reservation: %s. Move it away: the pod keeps its address.",
+			wording.Counted(len(held), "address is", "addresses are"), wording.List(held))})
+	}
+}
+
+// holds tells whether an address of a network is held in this boot.
+func (f *finder) holds(n Network, addr netip.Addr) bool {
+	return slices.ContainsFunc(n.Allocations, func(a record.Allocation) bool {
+		return a.Addr == addr && (a.Epoch == 0 || a.Epoch == f.epoch)
+	})
 }
 
 type filePath string
 
 func (p filePath) String() string { return string(p) }
-
-func asidePath(m Migration, a form.Aside) filePath {
-	return filePath(filepath.Join(m.Directory, a.Addr.String()))
-}

@@ -11,6 +11,7 @@ import (
 	"github.com/bolt-local/bolt-local/cmd/internal/nodestatus/nodestatustest"
 	"github.com/bolt-local/bolt-local/migrate/engine"
 	"github.com/bolt-local/bolt-local/migrate/form"
+	"github.com/bolt-local/bolt-local/store/record"
 )
 
 func TestWhatTheMoveNeedsAPersonFor(t *testing.T) {
@@ -18,6 +19,8 @@ func TestWhatTheMoveNeedsAPersonFor(t *testing.T) {
 	aside := func(addr string, fixed bool) form.Aside {
 		return form.Aside{Addr: nodestatustest.Held(addr, 0).Addr, Epoch: nodestatustest.Boot, Fixed: fixed}
 	}
+	spelled := aside("10.1.0.7", true)
+	spelled.Name = "::ffff:10.1.0.7"
 	for story, c := range map[string]struct {
 		n    nodestatus.Network
 		want map[nodestatus.Kind]string // what is in the text of each notice
@@ -55,6 +58,23 @@ func TestWhatTheMoveNeedsAPersonFor(t *testing.T) {
 		"what is no reservation": {
 			nodestatus.Network{Migration: nodestatus.Migration{Directory: dir, Aside: []form.Aside{aside("10.1.0.7", true)}}},
 			map[nodestatus.Kind]string{nodestatus.KindSetAside: "1 address is given to nobody, as what stands for it is no file of host-local's"},
+		},
+		"another spelling": {
+			nodestatus.Network{Migration: nodestatus.Migration{Directory: dir, Aside: []form.Aside{spelled}}},
+			map[nodestatus.Kind]string{nodestatus.KindSetAside: "1 address is given to nobody, as what stands for it is no file of host-local's, but a link, a directory or another spelling of the address: " + dir + "/::ffff:10.1.0.7. Move"},
+		},
+		"another spelling beside a reservation": {
+			nodestatus.Network{
+				Allocations: []record.Allocation{nodestatustest.Held("10.1.0.7", nodestatustest.Boot, nodestatustest.By("a", "eth0", 0))},
+				Ranges:      []record.RangeSet{{{Start: spelled.Addr, End: spelled.Addr.Next().Next()}}},
+				Migration:   nodestatus.Migration{Directory: dir, Aside: []form.Aside{spelled}}},
+			map[nodestatus.Kind]string{nodestatus.KindSetAside: "1 address is held, beside something in the directory that stands for it and is no reservation: " + dir + "/::ffff:10.1.0.7. Move it away: the pod keeps"},
+		},
+		"another spelling beside one of an earlier boot": {
+			nodestatus.Network{
+				Allocations: []record.Allocation{nodestatustest.Held("10.1.0.7", nodestatustest.Boot-1, nodestatustest.By("a", "eth0", 0))},
+				Migration:   nodestatus.Migration{Directory: dir, Aside: []form.Aside{spelled}}},
+			map[nodestatus.Kind]string{nodestatus.KindSetAside: "1 address is given to nobody, as"},
 		},
 	} {
 		t.Run(story, func(t *testing.T) {

@@ -95,7 +95,7 @@ func New(snap Snapshot, plugin *ipam.Plugin) Status {
 	case snap.Unwritable != nil:
 		st.Checkpoint.Problem, st.Checkpoint.Unwritable = snap.Unwritable.Error(), true
 	}
-	find := finder{dataDir: snap.dataDir(), sources: snap.Sources, notices: []Notice{}, searched: snap.searched()}
+	find := finder{dataDir: snap.dataDir(), sources: snap.Sources, epoch: snap.Epoch, notices: []Notice{}, searched: snap.searched()}
 	find.problem(snap)
 	find.damage(snap)
 	var used []Network
