@@ -20,7 +20,7 @@ func (f *finder) problem(snap Snapshot) {
 	}
 	n := Notice{Kind: KindProblem, Text: wording.OneLine(snap.Problem.Error())}
 	if snap.damaged() {
-		n.Text += ". The next ADD or DEL that meets it heals it if the journal is whole."
+		n.Text += ". The next ADD or DEL that meets it heals it if the journal is whole, all is of an earlier boot, or host-local's directory has everything."
 	}
 	if snap.damaged() || errors.Is(snap.Problem, store.ErrLost) {
 		n.Command = f.sources.Command(f.dataDir, "repair", "--dry-run")

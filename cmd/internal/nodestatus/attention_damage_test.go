@@ -22,11 +22,11 @@ func TestDamageAndItsCureAreTold(t *testing.T) {
 		says    string // at the end of the text
 		command string
 	}{
-		"damage":                    {nodestatus.Snapshot{Problem: errDamaged}, "it is empty. The next ADD or DEL that meets it heals it if the journal is whole.", repair},
+		"damage":                    {nodestatus.Snapshot{Problem: errDamaged}, "it is empty. The next ADD or DEL that meets it heals it if the journal is whole, all is of an earlier boot, or host-local's directory has everything.", repair},
 		"a checkpoint that is gone": {nodestatus.Snapshot{Problem: fmt.Errorf("%w: run `bolt-local repair`", store.ErrLost)}, "run `bolt-local repair`", repair},
 		"a newer schema":            {nodestatus.Snapshot{Problem: fmt.Errorf("%w: install v9", store.ErrFormat)}, "install v9", ""},
 		"a link or a device":        {nodestatus.Snapshot{Problem: errDamaged, Irregular: true}, "it is empty", ""},
-		"both":                      {nodestatus.Snapshot{Problem: errors.Join(errDamaged, errors.New("and a record"))}, "it is empty; and a record. The next ADD or DEL that meets it heals it if the journal is whole.", repair},
+		"both":                      {nodestatus.Snapshot{Problem: errors.Join(errDamaged, errors.New("and a record"))}, "it is empty; and a record. The next ADD or DEL that meets it heals it if the journal is whole, all is of an earlier boot, or host-local's directory has everything.", repair},
 	} {
 		t.Run(story, func(t *testing.T) {
 			c.snap.Path = "/d/checkpoint.db"
