@@ -9,6 +9,7 @@ import (
 
 	"github.com/bolt-local/bolt-local/cmd/internal/nodestatus"
 	"github.com/bolt-local/bolt-local/cmd/internal/wording"
+	"github.com/bolt-local/bolt-local/internal/cmdline"
 	"github.com/bolt-local/bolt-local/migrate/engine"
 )
 
@@ -99,7 +100,7 @@ func (a *app) verdict(snap nodestatus.Snapshot, n nodestatus.Network) (text stri
 	case m.Changed:
 		b.WriteString("\n  the directory was changed since bolt-local's last call: the next ADD or DEL takes it over, and mends this")
 	case len(m.Aside) > 0:
-		b.WriteString("\n  the directory is as bolt-local left it: a file that is set aside may be in the way, see `bolt-local status`")
+		b.WriteString("\n  the directory is as bolt-local left it: a file that is set aside may be in the way, see `" + cmdline.Command(a.dataDir, "status") + "`")
 	default:
 		b.WriteString("\n  the directory is as bolt-local left it, so no call mends this")
 	}
