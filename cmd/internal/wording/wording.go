@@ -70,3 +70,12 @@ func List[T fmt.Stringer](items []T) string {
 	}
 	return strings.Join(names, ", ")
 }
+
+// NotStored says that a network that was asked for is not in a checkpoint, and
+// which are.
+func NotStored(network, checkpoint string, stored []string) error {
+	if len(stored) == 0 {
+		return fmt.Errorf("network %s is not stored in %s, nor is any other", network, checkpoint)
+	}
+	return fmt.Errorf("network %s is not stored in %s, which has %s", network, checkpoint, strings.Join(stored, ", "))
+}

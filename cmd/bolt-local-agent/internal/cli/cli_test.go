@@ -35,6 +35,17 @@ func TestGCSaysWhereThereIsNoCheckpoint(t *testing.T) {
 	}
 }
 
+func TestGCFailsWhereANetworkThatIsNamedIsNotStored(t *testing.T) {
+	n := newNode(t)
+	if status, _, stderr := n.run("gc"); status != command.OK {
+		t.Errorf("none is named: exit status %d: %s", status, stderr)
+	}
+	status, stdout, stderr := n.run("gc", "--network", "typo")
+	if status != command.Failed || !strings.Contains(stderr, "bolt-local-agent: network typo is not stored in "+n.dataDir) || stdout != "Nothing was freed.\n" {
+		t.Errorf("exit status %d: %s%s", status, stdout, stderr)
+	}
+}
+
 func TestAMistypedCommandIsAnsweredLegibly(t *testing.T) {
 	var stdout, stderr strings.Builder
 	status := Main("v1", []string{"backfil"}, &stdout, &stderr)

@@ -98,19 +98,21 @@ func (a *app) gcOnce(ctx context.Context, f gcFlags) error {
 	if !a.state().Store.Exists() {
 		a.warn(wording.NoCheckpoint(a.dataDir))
 	}
-	freed, err := a.gcRound(ctx, a.sweeper(f), f)
-	if freed > 0 || err == nil {
+	swept, err := a.gcRound(ctx, a.sweeper(f), f)
+	if freed := len(swept.Freed); freed > 0 || err == nil {
 		_, printErr := fmt.Fprintln(a.out, wording.TotalFreed(freed, f.dryRun))
 		err = errors.Join(err, printErr)
 	}
-	return err
+	return errors.Join(append(swept.Unstored, err)...)
 }
 
 // gcEvery makes a round after each interval until ctx ends. One that fails is told.
 func (a *app) gcEvery(ctx context.Context, interval time.Duration, f gcFlags) {
 	sweeper := a.sweeper(f)
 	for ctx.Err() == nil {
-		if _, err := a.gcRound(ctx, sweeper, f); err != nil && ctx.Err() == nil {
+		swept, err := a.gcRound(ctx, sweeper, f)
+		a.warnUnstored(swept)
+		if err != nil && ctx.Err() == nil {
 			a.warn(wording.OneLine(err.Error()))
 		}
 		pause(ctx, interval)
@@ -118,7 +120,7 @@ func (a *app) gcEvery(ctx context.Context, interval time.Duration, f gcFlags) {
 }
 
 // gcRound reads the configurations anew, and sweeps.
-func (a *app) gcRound(ctx context.Context, s *sweep.Sweeper, f gcFlags) (freed int, err error) {
+func (a *app) gcRound(ctx context.Context, s *sweep.Sweeper, f gcFlags) (sweep.Swept, error) {
 	cache, errs := a.cache(f)
 	for _, err := range errs {
 		a.warn(wording.OneLine(err.Error()))
@@ -182,7 +184,7 @@ func (a *app) list(ctx context.Context) (map[string]bool, error) {
 }
 
 // sweep is one round. It tells of what was freed, also where it fails.
-func (a *app) sweep(ctx context.Context, s *sweep.Sweeper, cache cnicache.Cache, f gcFlags) (freed int, err error) {
+func (a *app) sweep(ctx context.Context, s *sweep.Sweeper, cache cnicache.Cache, f gcFlags) (sweep.Swept, error) {
 	s.Cache = cache
 	swept, err := s.Run(ctx)
 	for _, one := range swept.Freed {
@@ -198,5 +200,12 @@ func (a *app) sweep(ctx context.Context, s *sweep.Sweeper, cache cnicache.Cache,
 	if err != nil && len(swept.Freed) == 0 {
 		err = fmt.Errorf("nothing was freed: %w", err)
 	}
-	return len(swept.Freed), err
+	return swept, err
+}
+
+// warnUnstored is for who goes on: a network may be stored later.
+func (a *app) warnUnstored(swept sweep.Swept) {
+	for _, err := range swept.Unstored {
+		a.warn(err.Error())
+	}
 }

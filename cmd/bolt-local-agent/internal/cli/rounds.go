@@ -88,7 +88,9 @@ func (r *round) backfill(ctx context.Context, f fillFlags) {
 
 func (r *round) gc(ctx context.Context, s *sweep.Sweeper, f gcFlags) (freed int) {
 	cache, _ := r.app.cache(f) // a backfill tells which configurations cannot be read
-	freed, err := r.app.sweep(ctx, s, cache, f)
+	swept, err := r.app.sweep(ctx, s, cache, f)
+	r.app.warnUnstored(swept)
+	freed = len(swept.Freed)
 	r.counters.Freed(freed)
 	r.ended(ctx, metrics.GC, err)
 	return freed

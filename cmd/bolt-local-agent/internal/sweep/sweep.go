@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bolt-local/bolt-local/cmd/internal/wording"
+	"github.com/bolt-local/bolt-local/internal/cmdline"
 	"github.com/bolt-local/bolt-local/ipam"
 	"github.com/bolt-local/bolt-local/migrate"
 	"github.com/bolt-local/bolt-local/migrate/cnicache"
@@ -57,6 +59,8 @@ type Swept struct {
 	Freed []ipam.Freed
 	// Kept says of allocations that the runtime does not know why they stay.
 	Kept []string
+	// Unstored names each of Options.Networks that is not stored.
+	Unstored []error
 }
 
 // Run takes back what may be taken back now. Where it fails, or ctx ends,
@@ -94,7 +98,7 @@ func (s *Sweeper) Run(ctx context.Context) (Swept, error) {
 	}
 	for _, network := range s.Networks {
 		if !slices.Contains(found.networks, network) {
-			done.Kept = append(done.Kept, "network "+network+" is not stored, so nothing of it can be freed")
+			done.Unstored = append(done.Unstored, wording.NotStored(network, s.State().Store.Path(), found.networks))
 		}
 	}
 	return done, errors.Join(append(found.failed, s.free(found.old, &done))...)
@@ -150,7 +154,7 @@ func (s *Sweeper) mayLive(namespaces ipam.Namespaces, c candidate) string {
 	case namespaces.Alive(ns):
 		return "its network namespace " + ns.Path + " is alive"
 	case ns.Inode != 0 && namespaces.Elsewhere(ns):
-		return "whether its network namespace " + ns.Path + " is alive cannot be told from this mount namespace: run the agent in that of the runtime, or free it by `bolt-local release --force` once you know that it is gone"
+		return "whether its network namespace " + ns.Path + " is alive cannot be told from this mount namespace: run the agent in that of the runtime, or free it by `" + s.release(c) + "` once you know that it is gone"
 	}
 	for _, e := range s.cached(c) {
 		if ns := namespaces.Identify(e.NetNS); namespaces.Alive(ns) && !namespaces.IsOwn(ns) {
@@ -158,6 +162,11 @@ func (s *Sweeper) mayLive(namespaces ipam.Namespaces, c candidate) string {
 		}
 	}
 	return ""
+}
+
+// release is the command that frees a candidate by hand.
+func (s *Sweeper) release(c candidate) string {
+	return cmdline.Command(s.State().Store.Dir(), "release", "--force", "--network", cmdline.Word(c.network), "--ip", c.alloc.Addr.String())
 }
 
 func (s *Sweeper) sweep(state migrate.State, network string, sel ipam.Selector) ([]ipam.Freed, error) {

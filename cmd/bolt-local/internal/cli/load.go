@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/bolt-local/bolt-local/cmd/internal/nodestatus"
 	"github.com/bolt-local/bolt-local/cmd/internal/wording"
@@ -40,8 +39,6 @@ func (a *app) unstored(network string, snap nodestatus.Snapshot) error {
 		return nil
 	case absent(snap):
 		return fmt.Errorf("network %s is not stored: %s", network, wording.NoCheckpoint(a.dataDir))
-	case len(snap.Stored) == 0:
-		return fmt.Errorf("network %s is not stored in %s, nor is any other", network, snap.Path)
 	}
-	return fmt.Errorf("network %s is not stored in %s, which has %s", network, snap.Path, strings.Join(snap.Stored, ", "))
+	return wording.NotStored(network, snap.Path, snap.Stored)
 }
