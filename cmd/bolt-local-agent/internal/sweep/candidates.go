@@ -44,6 +44,7 @@ type found struct {
 }
 
 func (s *Sweeper) look() (f found, err error) {
+	s.results = map[string][]cnicache.Entry{}
 	state := s.State()
 	state.Deadline = time.Now().Add(ipam.ReadTimeout) // for all old forms together, while the lock is held
 	known := map[key]time.Duration{}
@@ -145,6 +146,16 @@ func (s *Sweeper) cached(c candidate) []cnicache.Entry {
 		}
 		return nil
 	}
-	entries, _ := s.Cache.Network(c.network)
-	return slices.DeleteFunc(entries, func(e cnicache.Entry) bool { return e.ContainerID != c.holder.ContainerID })
+	return slices.DeleteFunc(slices.Clone(s.ofNetwork(c.network)), func(e cnicache.Entry) bool { return e.ContainerID != c.holder.ContainerID })
+}
+
+// ofNetwork are all cached results of a network. They are read once for all holders
+// that are looked at together: a node may have thousands of both.
+func (s *Sweeper) ofNetwork(network string) []cnicache.Entry {
+	entries, read := s.results[network]
+	if !read {
+		entries, _ = s.Cache.Network(network)
+		s.results[network] = entries
+	}
+	return entries
 }

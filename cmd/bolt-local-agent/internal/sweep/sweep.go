@@ -45,6 +45,8 @@ type Sweeper struct {
 
 	// known is since when an allocation without a time is known.
 	known map[key]time.Duration
+	// results are those that the cache has of a network, as they were last read.
+	results map[string][]cnicache.Entry
 }
 
 // key is one holder of one address.
@@ -118,6 +120,7 @@ func wait(ctx context.Context, d time.Duration) error {
 // free frees the candidates, if nothing has changed since they were looked at.
 func (s *Sweeper) free(candidates []candidate, done *Swept) error {
 	state := s.State()
+	s.results = map[string][]cnicache.Entry{} // those of before the listings are old
 	byNetwork := map[string]map[key]candidate{}
 	var networks []string
 	for _, c := range candidates {

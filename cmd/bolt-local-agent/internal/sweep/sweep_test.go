@@ -238,14 +238,24 @@ func (foreign) IsOwn(record.NetNS) bool { return false }
 
 // What was imported has no namespace; libcni's cache may know it.
 func TestANamespaceThatTheCacheKnowsIsAlive(t *testing.T) {
-	for name, ifname := range map[string]string{"of an interface": "eth0", "of a container whose interface is not known": ""} {
+	for name, c := range map[string]struct {
+		ifname string
+		late   bool // it is written after the first listing
+	}{
+		"of an interface": {"eth0", false},
+		"of a container whose interface is not known":           {"", false},
+		"of an interface, late":                                 {"eth0", true},
+		"of a container whose interface is not known, and late": {"", true},
+	} {
 		t.Run(name, func(t *testing.T) {
 			n := newNode(t)
-			n.store(pod("10.0.0.1", func(_ *record.Allocation, h *record.Holder) { h.IfName = ifname }))
+			n.store(pod("10.0.0.1", func(_ *record.Allocation, h *record.Holder) { h.IfName = c.ifname }),
+				pod("10.0.0.2", func(_ *record.Allocation, h *record.Holder) { h.IfName, h.Pod = "", record.Pod{} })) // of which the cache is asked first
 			dir := t.TempDir()
-			doc := `{"kind":"cniCacheV1","containerId":"box1","ifName":"eth0","networkName":"podnet","netns":"/proc/self/ns/net","result":{"cniVersion":"1.0.0","ips":[{"address":"10.0.0.1/24"}]}}`
-			if err := os.WriteFile(filepath.Join(dir, "podnet-box1-eth0"), []byte(doc), 0o600); err != nil {
-				t.Fatal(err)
+			if c.late {
+				n.between = func() { cachedResult(t, dir) }
+			} else {
+				cachedResult(t, dir)
 			}
 			swept, err := n.sweeper(func(s *Sweeper) {
 				s.Cache.Dirs = []string{dir}
@@ -255,10 +265,42 @@ func TestANamespaceThatTheCacheKnowsIsAlive(t *testing.T) {
 					return state
 				}
 			}).Run(t.Context())
-			if err != nil || len(swept.Freed) > 0 || len(swept.Kept) != 1 || len(n.held()) != 1 {
+			if err != nil || len(swept.Freed) > 0 || len(swept.Kept) != 1 || len(n.held()) != 2 {
 				t.Errorf("freed %v, kept %v, %v", swept.Freed, swept.Kept, err)
 			}
 		})
+	}
+}
+
+// cachedResult writes that of box1 in podnet, and returns its path.
+func cachedResult(t *testing.T, dir string) string {
+	t.Helper()
+	doc := `{"kind":"cniCacheV1","containerId":"box1","ifName":"eth0","networkName":"podnet","netns":"/proc/self/ns/net","result":{"cniVersion":"1.0.0","ips":[{"address":"10.0.0.1/24"}]}}`
+	path := filepath.Join(dir, "podnet-box1-eth0")
+	if err := os.WriteFile(path, []byte(doc), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestACacheIsReadOnceForAllHoldersOfANetwork(t *testing.T) {
+	dir := t.TempDir()
+	path := cachedResult(t, dir)
+	n := newNode(t)
+	s := n.sweeper(func(s *Sweeper) { s.Cache.Dirs = []string{dir} })
+	if _, err := s.look(); err != nil {
+		t.Fatal(err)
+	}
+	c := candidate{network: "podnet", holder: record.Holder{Attachment: record.Attachment{ContainerID: "box1"}}}
+	other := candidate{network: "podnet", holder: record.Holder{Attachment: record.Attachment{ContainerID: "box2"}}}
+	if got := s.cached(other); len(got) != 0 {
+		t.Errorf("of another container: %v", got)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.cached(c); len(got) != 1 {
+		t.Errorf("the cache was read anew: %v", got)
 	}
 }
 
