@@ -133,18 +133,16 @@ func (s *Store) writeDeferred(d Deferred) error {
 // Deferred returns the DELs of a network that nobody has carried out yet.
 // MarkDone is due for each of them.
 func (n *Network) Deferred() ([]Deferred, error) {
-	all, err := n.tx.store.deferred()
+	all, there, err := n.tx.store.deferred()
 	if err != nil {
 		return nil, err
 	}
-	there := map[string]bool{}
 	done := n.tx.bucket(n.path(bucketDeferred))
 	var due []Deferred
 	for _, d := range all {
 		if d.Network != n.name {
 			continue
 		}
-		there[d.file] = true
 		if done != nil && string(done.Get([]byte(d.file))) == d.id {
 			n.tx.done = append(n.tx.done, d) // whoever did it could not remove the file
 			continue
@@ -186,22 +184,23 @@ func (t *Tx) removeDone() {
 // CountDeferred is how many DELs wait, in all networks, 0 where that cannot be
 // told.
 func (s *Store) CountDeferred() int {
-	all, _ := s.deferred()
+	all, _, _ := s.deferred()
 	return len(all)
 }
 
-// deferred reads the files of all deferred DELs. What names no attachment is
-// told and left alone.
-func (s *Store) deferred() ([]Deferred, error) {
+// deferred reads the files of all deferred DELs. What names no attachment, or cannot
+// be read, is told and left alone; names has it as well.
+func (s *Store) deferred() (all []Deferred, names map[string]bool, err error) {
 	entries, err := os.ReadDir(s.file(DeferredDir))
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
-		return nil, nil
+		return nil, nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading the deferred DELs: %w", err)
+		return nil, nil, fmt.Errorf("reading the deferred DELs: %w", err)
 	}
-	var all []Deferred
+	names = map[string]bool{}
 	for _, e := range entries {
+		names[e.Name()] = true
 		d, err := readDeferred(filepath.Join(s.file(DeferredDir), e.Name()))
 		if err != nil {
 			s.opts.Warn(fmt.Sprintf("a deferred DEL is passed over: %v", err))
@@ -209,7 +208,7 @@ func (s *Store) deferred() ([]Deferred, error) {
 		}
 		all = append(all, d)
 	}
-	return all, nil
+	return all, names, nil
 }
 
 func readDeferred(path string) (Deferred, error) {

@@ -168,7 +168,7 @@ func FuzzDeferred(f *testing.F) {
 		n.t = t
 		n.write(filepath.Join(DeferredDir, name), content)
 		defer os.Remove(filepath.Join(n.file(DeferredDir), name))
-		all, err := n.deferred()
+		all, _, err := n.deferred()
 		if err != nil || len(all) > 1 {
 			t.Fatalf("%+v, %v", all, err)
 		}

@@ -173,3 +173,43 @@ func TestDeferringNeedsNoCheckpoint(t *testing.T) {
 		}
 	}
 }
+
+// Its mark is all that tells that it was carried out.
+func TestAMarkStaysWhileItsFileIsThere(t *testing.T) {
+	n := newNode(t)
+	n.add("10.0.0.2", "a")
+	d := Deferred{Network: "podnet", Attachment: record.Attachment{ContainerID: "a", IfName: "eth0"}}
+	if err := n.Defer(d); err != nil {
+		t.Fatal(err)
+	}
+	carryOut := func() (due int) {
+		err := n.update(opAdd, func(net *Network) error {
+			all, err := net.Deferred()
+			due = len(all)
+			for _, d := range all {
+				err = errors.Join(err, net.MarkDone(d))
+			}
+			net.tx.done = nil // killed before the file is removed
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return due
+	}
+	if first, again := carryOut(), carryOut(); first != 1 || again != 0 {
+		t.Fatalf("%d are due, and then %d", first, again)
+	}
+	name, _ := d.fileName()
+	dir, aside := n.file(DeferredDir), filepath.Join(t.TempDir(), "aside")                                   // to move the file itself would make it another
+	if err := errors.Join(os.Rename(dir, aside), os.MkdirAll(filepath.Join(dir, name), 0o700)); err != nil { // nothing that can be read
+		t.Fatal(err)
+	}
+	carryOut()
+	if err := errors.Join(os.RemoveAll(dir), os.Rename(aside, dir)); err != nil {
+		t.Fatal(err)
+	}
+	if due := carryOut(); due != 0 {
+		t.Errorf("%d are due again", due)
+	}
+}
