@@ -109,7 +109,8 @@ func (s *Store) journalWritten(err error) {
 	}
 	path := s.file(JournalFile)
 	if rmErr := os.Remove(path); rmErr != nil && !errors.Is(rmErr, fs.ErrNotExist) {
-		err = errors.Join(err, rmErr)
+		s.opts.Warn(fmt.Sprintf("%s could not be written (%v), nor removed (%v): it is behind until a write makes it anew", path, err, rmErr))
+		return
 	}
 	s.opts.Warn(fmt.Sprintf("%s could not be written and was removed (%v): the next write makes it anew", path, err))
 }

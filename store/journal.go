@@ -139,12 +139,35 @@ func lastLineIsWhole(path string) bool {
 		return false
 	}
 	defer f.Close()
-	b, err := io.ReadAll(f)
-	if err != nil || len(b) == 0 {
+	line, err := lastLine(f)
+	if err != nil {
 		return false
 	}
-	_, _, err = parseJournalLine(b[bytes.LastIndexByte(b[:len(b)-1], '\n')+1:])
+	_, _, err = parseJournalLine(line)
 	return err == nil
+}
+
+// lastLine reads the last line of a file from its end.
+func lastLine(f *os.File) ([]byte, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	for n := int64(4 << 10); ; n *= 4 {
+		tail := make([]byte, min(n, info.Size(), maxJournalLine))
+		if _, err := f.ReadAt(tail, info.Size()-int64(len(tail))); err != nil {
+			return nil, err
+		}
+		if i := bytes.LastIndexByte(bytes.TrimSuffix(tail, []byte("\n")), '\n'); i >= 0 {
+			return tail[i+1:], nil
+		}
+		switch int64(len(tail)) {
+		case info.Size():
+			return tail, nil
+		case maxJournalLine:
+			return nil, fmt.Errorf("%w: a journal line is longer than %d bytes", ErrDamaged, maxJournalLine)
+		}
+	}
 }
 
 // tailTx reads the transaction id from a journal's last bytes. JSON with

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -210,5 +211,65 @@ func TestJournalEntriesAreJSON(t *testing.T) {
 		if got := string(e.encode()); got != string(want) {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
+	}
+}
+
+// Whether the last line is whole is read from the end, however long the rest is.
+func TestTheLastLineIsReadFromTheEnd(t *testing.T) {
+	whole := string(journalLine([]byte(`{"verb":"ADD"}`), 7))
+	long := string(journalLine([]byte(`"`+strings.Repeat("x", 100<<10)+`"`), 8))
+	for name, c := range map[string]struct {
+		content string
+		whole   bool
+	}{
+		"nothing":                    {"", false},
+		"one line":                   {whole, true},
+		"one that is torn":           {whole[:len(whole)-4], false},
+		"without its newline":        {whole[:len(whole)-1], true},
+		"behind others":              {long + whole + whole, true},
+		"a long one behind":          {whole + long, true},
+		"a torn long one behind":     {whole + long[:len(long)/2], false},
+		"a torn one behind":          {long + whole[:len(whole)-4], false},
+		"whole, and before that not": {whole[:5] + "\n" + whole, true},
+	} {
+		path := filepath.Join(t.TempDir(), JournalFile)
+		if err := os.WriteFile(path, []byte(c.content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := lastLineIsWhole(path); got != c.whole {
+			t.Errorf("%s: %t, want %t", name, got, c.whole)
+		}
+	}
+}
+
+// What lies before the last line is not read: it may be as long as it wants.
+func TestALongJournalIsNotReadForItsLastLine(t *testing.T) {
+	path := filepath.Join(t.TempDir(), JournalFile)
+	line := journalLine([]byte(`{}`), 7)
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const hole = 1 << 40
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err == nil {
+		_, err = f.WriteAt(append([]byte("\n"), line...), hole)
+	}
+	if err := errors.Join(err, f.Close()); err != nil {
+		t.Skipf("no file of that length: %v", err)
+	}
+	if !lastLineIsWhole(path) {
+		t.Error("it is not whole")
+	}
+}
+
+func TestAJournalThatCannotBeRemovedEitherIsTold(t *testing.T) {
+	n := newNodeWith(t, 1)
+	// Directories that are not empty, in both places.
+	if err := errors.Join(os.Remove(n.file(JournalFile)), os.MkdirAll(n.file(JournalFile)+"/x", 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	n.journalWritten(errTest)
+	if len(n.warn) != 1 || strings.Contains(n.warn[0], "was removed") || !strings.Contains(n.warn[0], "nor removed") {
+		t.Errorf("warnings: %q", n.warn)
 	}
 }
