@@ -23,7 +23,7 @@ func (s State) cniError(err error) error {
 		return ipam.Errorf(ipam.CodeIO, "%w: %w: free disk space", ipam.ErrNoSpace, err)
 	case errors.As(err, &known) && known.Code != types.ErrInternal:
 		return err
-	case errors.Is(err, store.ErrLocked):
+	case errors.Is(err, store.ErrLocked), errors.Is(err, store.ErrMoved):
 		return ipam.Errorf(ipam.CodeTryAgain, "%w", err)
 	case errors.Is(err, store.ErrNotRegular) && !strings.HasSuffix(err.Error(), "remove it"):
 		return ipam.Errorf(ipam.CodeDamaged, "%w: remove it", err)

@@ -53,6 +53,9 @@ func (s *Store) commit(db *bolt.DB, t *Tx, op Op, j journalState) error {
 		t.pages.scan()
 	}
 	failpoint.Hit("store.before-commit")
+	if err := s.inPlace(t.lock); err != nil {
+		return err
+	}
 	var err error
 	s.Outside(func() { err = s.commitBolt(t.bolt) })
 	if err != nil {
@@ -60,6 +63,9 @@ func (s *Store) commit(db *bolt.DB, t *Tx, op Op, j journalState) error {
 		return fmt.Errorf("committing to %s: %w; the call has changed nothing, or the next one takes it back", s.Path(), noSpace(err))
 	}
 	failpoint.Hit("store.after-commit")
+	if err := s.inPlace(t.lock); err != nil {
+		return err
+	}
 	s.dropUndo(t)
 	s.tellJournal(db, t, line, id)
 	failpoint.Hit("store.after-journal")

@@ -32,6 +32,9 @@ func (s *Store) confirm(db boltFile, t *Tx, m pages.Meta, j journalState) (journ
 		return j, nil // the next commit, which is due, takes it back
 	}
 	t.pages.scan()
+	if err := s.inPlace(t.lock); err != nil {
+		return j, err
+	}
 	s.rewriteJournal(db.DB, t)
 	s.tellWitness(t, m.Tx)
 	j, _, err = readJournalState(s.file(JournalFile))

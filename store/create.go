@@ -18,8 +18,8 @@ import (
 
 // create makes a new checkpoint, whole or not at all: written beside, synced,
 // renamed, and the directory synced. The caller holds the lock.
-func (s *Store) create(bootID string) error {
-	first, err := s.createFile(bootID)
+func (s *Store) create(l held, bootID string) error {
+	first, err := s.createFile(l, bootID)
 	if err == nil {
 		// While there is room: on a full disk later ones can only be in place.
 		err = writeFirstWitness(s.file(LockFile), first)
@@ -32,7 +32,7 @@ func (s *Store) create(bootID string) error {
 
 // createFile returns the first witness of the checkpoint that it has put in its
 // place.
-func (s *Store) createFile(bootID string) (first witness, err error) {
+func (s *Store) createFile(l held, bootID string) (first witness, err error) {
 	first, err = s.writeNew(bootID, newContent())
 	if err != nil {
 		return first, err
@@ -43,6 +43,9 @@ func (s *Store) createFile(bootID string) (first witness, err error) {
 		}
 	}()
 	if err := s.makeDeferredDir(); err != nil {
+		return first, err
+	}
+	if err := s.inPlace(l); err != nil {
 		return first, err
 	}
 	if err := os.Rename(s.file(newCheckpointFile), s.Path()); err != nil {

@@ -29,6 +29,9 @@ var (
 	// ErrLocked: the locks were not had in time.
 	ErrLocked = filelock.ErrLocked
 
+	// ErrMoved: the data directory was moved or removed while a call worked on it.
+	ErrMoved = errors.New("the data directory is another one than at the start of this call")
+
 	// ErrNoSpace: the disk is full.
 	ErrNoSpace = errors.New("no space left for the checkpoint")
 

@@ -54,7 +54,7 @@ func (s *Store) Heal(h Heal) error {
 	if from == SourceOldForm {
 		d.Network = h.Network
 	}
-	kept, err := s.replace(bootID, c, d, damagedSuffix)
+	kept, err := s.replace(l, bootID, c, d, damagedSuffix)
 	if err != nil {
 		return fmt.Errorf("%w; healing it: %w", problem, noSpace(err))
 	}

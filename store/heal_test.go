@@ -397,3 +397,19 @@ func TestHealingThatFailsKeepsNoJournal(t *testing.T) {
 		t.Errorf("kept: %q", kept)
 	}
 }
+
+// What cannot be replaced leaves nothing behind.
+func TestAHealThatCannotMakeADirectoryLeavesNoFile(t *testing.T) {
+	n := newNodeWith(t, 2)
+	if err := os.Remove(n.file(DeferredDir)); err != nil {
+		t.Fatal(err)
+	}
+	n.write(DeferredDir, nil) // a file in its place
+	n.write(CheckpointFile, nil)
+	if err := n.heal(); err == nil {
+		t.Fatal("it is healed")
+	}
+	if exists(n.file(newCheckpointFile)) {
+		t.Errorf("%s is left", newCheckpointFile)
+	}
+}

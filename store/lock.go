@@ -1,6 +1,7 @@
 package store
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/bolt-local/bolt-local/store/filelock"
@@ -25,4 +26,25 @@ func (s *Store) lock(create, write bool, deadline time.Time) (*filelock.Lock, er
 		Deadline: deadline,
 		Setting:  "ipam.dataDir",
 	})
+}
+
+// held is the lock as whoever is going to write has it, or a dry run that needs none.
+type held interface {
+	Unlock() error
+	InPlace() bool
+}
+
+type noLock struct{}
+
+func (noLock) Unlock() error { return nil }
+func (noLock) InPlace() bool { return true }
+
+// inPlace is asked before anything is written by its name: who was stopped while
+// the directory was replaced must not write into the new one, of which others
+// have the lock.
+func (s *Store) inPlace(l held) error {
+	if l == nil || l.InPlace() {
+		return nil
+	}
+	return fmt.Errorf("%w: %s: try again", ErrMoved, s.dir)
 }

@@ -118,7 +118,7 @@ func (s *Store) repairLocked(r Repair) (Report, error) {
 	if errors.Is(problem, ErrLost) {
 		suffix = replacedSuffix
 	}
-	b.report.Kept, err = s.replace(bootID, c, Damage{Problem: problem.Error(), From: SourceRepair}, suffix)
+	b.report.Kept, err = s.replace(l, bootID, c, Damage{Problem: problem.Error(), From: SourceRepair}, suffix)
 	if err != nil {
 		return b.report, fmt.Errorf("repairing %s: %w", s.Path(), noSpace(err))
 	}
@@ -130,7 +130,7 @@ func (s *Store) repairLocked(r Repair) (Report, error) {
 func (r Repair) names(bootID string) bool { return bootID != "" && slices.Contains(r.Boots, bootID) }
 
 // lockForRepair makes what is missing, but for a dry run.
-func (s *Store) lockForRepair(r Repair) (unlocker, error) {
+func (s *Store) lockForRepair(r Repair) (held, error) {
 	switch {
 	case exists(s.dir):
 	case !r.names(s.opts.BootID()):
@@ -151,12 +151,6 @@ func (s *Store) lockForRepair(r Repair) (unlocker, error) {
 	}
 	return nil, noSpace(err)
 }
-
-type unlocker interface{ Unlock() error }
-
-type noLock struct{}
-
-func (noLock) Unlock() error { return nil }
 
 // missing returns the first of these networks that is not stored, "" where all
 // are, or where it is accepted that none may be.

@@ -21,7 +21,7 @@ const (
 
 // replace puts a checkpoint with c in the place of the one that is there, and
 // returns the name that this has now.
-func (s *Store) replace(bootID string, c *content, d Damage, what string) (kept string, err error) {
+func (s *Store) replace(l held, bootID string, c *content, d Damage, what string) (kept string, err error) {
 	now := time.Now()
 	if kept, err = s.freeName(CheckpointFile, what, now); err != nil {
 		return "", err
@@ -35,15 +35,15 @@ func (s *Store) replace(bootID string, c *content, d Damage, what string) (kept 
 	if err := c.note(d); err != nil {
 		return "", err
 	}
+	if err := s.makeDeferredDir(); err != nil {
+		return "", err
+	}
 	first, err := s.writeNew(bootID, c)
 	if err != nil {
 		return "", err
 	}
-	if err := s.makeDeferredDir(); err != nil {
-		return "", err
-	}
 	first.BootID = c.newestBoot()
-	if err := s.install(d, first); err != nil {
+	if err := s.install(l, d, first); err != nil {
 		if !exists(s.file(kept)) {
 			kept = "" // nothing was replaced
 		}
@@ -78,14 +78,13 @@ func (s *Store) freeName(file, what string, now time.Time) (string, error) {
 // install puts the checkpoint that writeNew has written in its place, after a
 // last look at it. d has the names for what is there, first is the witness of the
 // new one.
-func (s *Store) install(d Damage, first witness) (err error) {
+func (s *Store) install(l held, d Damage, first witness) (err error) {
 	tmp := s.file(newCheckpointFile)
 	defer func() {
 		if err != nil {
 			_ = os.Remove(tmp)
 		}
 	}()
-	header := journalHeader{Journal: journalFormat, BootID: first.BootID, Checkpoint: first.Checkpoint}
 	return s.viewBolt(tmp, time.Time{}, false, func(_ *os.File, tx *bolt.Tx) error {
 		t, err := s.begin(tx, nil, first.BootID) // just written: bbolt's own
 		if err == nil {
@@ -94,26 +93,36 @@ func (s *Store) install(d Damage, first witness) (err error) {
 		if err != nil {
 			return err
 		}
-		for _, names := range [][2]string{{CheckpointFile, d.Kept}, {JournalFile, d.Journal}} {
-			if names[1] == "" {
-				continue
-			}
-			if err := keep(s.file(names[0]), s.file(names[1])); err != nil {
-				return err
-			}
-		}
-		failpoint.Hit("store.kept")
-		if err := os.Rename(tmp, s.Path()); err != nil {
-			return err
-		}
-		failpoint.Hit("store.replaced")
-		if err := fsync.Dir(s.dir); err != nil {
-			return err
-		}
-		s.journalWritten(replaceJournal(s.dir, tx, header))
-		failpoint.Hit("store.journal-replaced")
-		return writeFirstWitness(s.file(LockFile), first)
+		s.Outside(func() { err = s.putInPlace(l, tx, d, first) }) // from here on there is something that was changed
+		return err
 	})
+}
+
+// putInPlace is install once the new checkpoint was looked at. tx sees it.
+func (s *Store) putInPlace(l held, tx *bolt.Tx, d Damage, first witness) error {
+	if err := s.inPlace(l); err != nil {
+		return err
+	}
+	for _, names := range [][2]string{{CheckpointFile, d.Kept}, {JournalFile, d.Journal}} {
+		if names[1] == "" {
+			continue
+		}
+		if err := keep(s.file(names[0]), s.file(names[1])); err != nil {
+			return err
+		}
+	}
+	failpoint.Hit("store.kept")
+	if err := os.Rename(s.file(newCheckpointFile), s.Path()); err != nil {
+		return err
+	}
+	failpoint.Hit("store.replaced")
+	if err := fsync.Dir(s.dir); err != nil {
+		return err
+	}
+	header := journalHeader{Journal: journalFormat, BootID: first.BootID, Checkpoint: first.Checkpoint}
+	s.journalWritten(replaceJournal(s.dir, tx, header))
+	failpoint.Hit("store.journal-replaced")
+	return writeFirstWitness(s.file(LockFile), first)
 }
 
 // keep gives a file another name beside its own, or instead of it where the

@@ -154,7 +154,7 @@ func FuzzReplay(f *testing.F) {
 			return
 		}
 		before := n.digest()
-		if _, err := n.replace(n.boot, r.content, Damage{From: SourceBackup}, replacedSuffix); err != nil {
+		if _, err := n.replace(noLock{}, n.boot, r.content, Damage{From: SourceBackup}, replacedSuffix); err != nil {
 			if n.digest() != before {
 				t.Fatalf("%v, but the checkpoint is another one", err)
 			}

@@ -58,7 +58,7 @@ func (s *Store) Restore(r Repair) (Report, error) {
 	if problem != nil {
 		d.Problem, suffix = problem.Error(), damagedSuffix
 	}
-	m.report.Kept, err = s.replace(bootID, c, d, suffix)
+	m.report.Kept, err = s.replace(l, bootID, c, d, suffix)
 	if err != nil {
 		return m.report, fmt.Errorf("restoring %s: %w", s.Path(), noSpace(err))
 	}

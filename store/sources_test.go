@@ -177,7 +177,7 @@ func TestWhatCannotBeReadIsNotTakenOver(t *testing.T) {
 			if got := src.content.get(c.path, c.key); got != nil {
 				t.Errorf("it is %q", got)
 			}
-			if _, err := n.replace(n.boot, src.content, Damage{From: SourceRepair}, ".damaged-"); err != nil {
+			if _, err := n.replace(noLock{}, n.boot, src.content, Damage{From: SourceRepair}, ".damaged-"); err != nil {
 				t.Fatal(err)
 			}
 			if got := n.held(); !maps.Equal(got, six(6)) {

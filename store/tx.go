@@ -19,6 +19,7 @@ type Tx struct {
 	nameless  bool   // the boot id cannot be read
 	commit    string // what meta/commit says
 	readOnly  error  // why writes are refused, nil where they are not
+	lock      held   // of a transaction that may be committed
 	problem   error  // see Problem
 	changes   []change
 	undo      []change        // what takes each of them back

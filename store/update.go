@@ -38,7 +38,7 @@ func (s *Store) Update(op Op, fn func(*Tx) error) error {
 		if err := s.lost(bootID); err != nil || !op.Creates {
 			return err
 		}
-		if err := s.create(bootID); err != nil {
+		if err := s.create(l, bootID); err != nil {
 			return err
 		}
 		p, err = s.inspectFile(true, false)
@@ -53,7 +53,7 @@ func (s *Store) Update(op Op, fn func(*Tx) error) error {
 	if err != nil {
 		return err
 	}
-	err = s.transact(db, op, bootID, p, fn)
+	err = s.transact(db, l, op, bootID, p, fn)
 	s.closeAfter(db, err)
 	return op.done(err)
 }
@@ -103,7 +103,7 @@ func exists(path string) bool {
 
 // transact makes one transaction on the open checkpoint, of which inspect said
 // p: checks, upkeep, fn, commit. Where fn fails, upkeep is left and committed.
-func (s *Store) transact(db boltFile, op Op, bootID string, p pages.Meta, fn func(*Tx) error) error {
+func (s *Store) transact(db boltFile, l held, op Op, bootID string, p pages.Meta, fn func(*Tx) error) error {
 	defer s.watch(looksAtAll(p, false))()
 	return guard(s.Path(), func() error {
 		u, err := mapUnscanned(db.file, p, false)
@@ -120,6 +120,7 @@ func (s *Store) transact(db boltFile, op Op, bootID string, p pages.Meta, fn fun
 		if err != nil {
 			return err
 		}
+		t.lock = l
 		journal, err := s.checkOpen(t, bootID, p.Tx)
 		if err != nil {
 			return err

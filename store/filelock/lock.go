@@ -1,6 +1,10 @@
 package filelock
 
-import "github.com/gofrs/flock"
+import (
+	"os"
+
+	"github.com/gofrs/flock"
+)
 
 // Lock is one that is held.
 type Lock struct{ *flock.Flock }
@@ -18,4 +22,15 @@ func (l *Lock) Unlock() error {
 		}
 	}
 	return err
+}
+
+// InPlace tells whether the file that is held is still the one on disk under its
+// name: its directory may have been replaced.
+func (l *Lock) InPlace() bool {
+	held, err := l.Stat()
+	if err != nil {
+		return false
+	}
+	now, err := os.Lstat(l.Path())
+	return err == nil && os.SameFile(held, now)
 }
