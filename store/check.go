@@ -12,46 +12,53 @@ import (
 	"github.com/bolt-local/bolt-local/store/pages"
 )
 
+// inspected is a file that was looked at before bbolt maps it.
+type inspected struct {
+	pages.Meta
+	whole bool // at all of its pages
+}
+
 // inspectFile looks at the checkpoint before bbolt maps it: at all pages where
-// they are few, or whole is asked for. A missing file is an error that wraps
+// they are few, whole is asked for, or a call before was given up. A missing file is an error that wraps
 // fs.ErrNotExist. With an error that wraps errContent bbolt can read it.
-func (s *Store) inspectFile(write, whole bool) (pages.Meta, error) {
+func (s *Store) inspectFile(write, whole bool) (inspected, error) {
 	flag := os.O_RDONLY
 	if write {
 		flag = os.O_RDWR
 	}
 	f, err := openRegular(s.Path(), flag)
 	if errors.Is(err, ErrNotRegular) {
-		return pages.Meta{}, fmt.Errorf("%w: %s is %w", ErrDamaged, s.Path(), ErrNotRegular)
+		return inspected{}, fmt.Errorf("%w: %s is %w", ErrDamaged, s.Path(), ErrNotRegular)
 	}
 	if err != nil {
-		return pages.Meta{}, err
+		return inspected{}, err
 	}
 	defer f.Close()
 	suspected := s.suspected()
-	m, err := inspect(f, whole || suspected)
+	p, err := inspect(f, whole || suspected)
 	if err == nil && suspected && write {
 		s.trust()
 	}
 	if err != nil {
 		err = fmt.Errorf("%s: %w", s.Path(), err)
 	}
-	return m, err
+	return p, err
 }
 
-func inspect(f *os.File, whole bool) (pages.Meta, error) {
+func inspect(f *os.File, whole bool) (inspected, error) {
 	info, err := f.Stat()
 	if err != nil {
-		return pages.Meta{}, err
+		return inspected{}, err
 	}
 	m, err := pages.ReadMeta(f, info.Size())
+	p := inspected{m, whole || m.HighWater <= scanPages}
 	switch {
 	case errors.Is(err, pages.ErrDamaged):
-		return m, fmt.Errorf("%w: %w", ErrDamaged, err)
-	case err != nil || !whole && m.HighWater > scanPages:
-		return m, err
+		return p, fmt.Errorf("%w: %w", ErrDamaged, err)
+	case err != nil || !p.whole:
+		return p, err
 	}
-	return m, scan(f, m)
+	return p, scan(f, m)
 }
 
 // lost tells whether a missing checkpoint was there before in this boot. Of

@@ -86,7 +86,10 @@ func (s *Store) tellJournal(db *bolt.DB, t *Tx, line journalEntry, id uint64) {
 
 // rewriteJournal writes the journal anew, from what the file holds.
 func (s *Store) rewriteJournal(db *bolt.DB, t *Tx) {
-	s.journalWritten(db.View(func(tx *bolt.Tx) error { return replaceJournal(s.dir, tx, t.journalHeader()) }))
+	// It takes long where much is stored, and all pages were looked at.
+	s.Outside(func() {
+		s.journalWritten(db.View(func(tx *bolt.Tx) error { return replaceJournal(s.dir, tx, t.journalHeader()) }))
+	})
 }
 
 // tellWitness names transaction id, which is durable, in the lock file.

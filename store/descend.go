@@ -20,19 +20,17 @@ type unscanned struct {
 }
 
 // mapUnscanned maps a file whose pages were not looked at, nil where they were.
-func mapUnscanned(f *os.File, m pages.Meta, whole bool) (*unscanned, error) {
-	if looksAtAll(m, whole) {
+func mapUnscanned(f *os.File, p inspected) (*unscanned, error) {
+	if p.whole {
 		return nil, nil
 	}
+	m := p.Meta
 	data, err := unix.Mmap(int(f.Fd()), 0, int(m.HighWater)*int(m.PageSize), unix.PROT_READ, unix.MAP_SHARED)
 	if err != nil {
 		return nil, fmt.Errorf("mapping %s: %w", f.Name(), err)
 	}
 	return &unscanned{path: f.Name(), data: data, meta: m}, nil
 }
-
-// looksAtAll tells whether every page was looked at before bbolt is there.
-func looksAtAll(m pages.Meta, whole bool) bool { return whole || m.HighWater <= scanPages }
 
 func (u *unscanned) unmap() {
 	if u != nil {

@@ -91,6 +91,7 @@ func (n *Network) EachReadable(fn func(record.Allocation, error) error) error {
 	}
 	n.tx.pages.scan()
 	return b.ForEach(func(k, v []byte) error {
+		n.tx.beat()
 		addr, err := keyAddr(k)
 		if err != nil {
 			return fn(record.Allocation{}, n.damaged(err))
@@ -117,8 +118,9 @@ func (n *Network) FirstFree(lo, hi netip.Addr, stale func(record.Allocation) boo
 	c := b.Cursor()
 	steps := 0
 	for k, v := c.Seek(want[:]); bytes.Equal(k, want[:]); k, v = c.Next() {
-		if steps++; steps == longWalk {
+		if steps++; steps >= longWalk {
 			n.tx.pages.scan()
+			n.tx.beat()
 		}
 		// The number in front of the value is enough, for most of them.
 		if epoch := record.EpochOf(v); epoch != 0 && epoch < n.tx.epoch {

@@ -97,8 +97,8 @@ func (s *Store) view(v viewing, fn func(*Tx) error) error {
 	if err != nil {
 		return err
 	}
-	return s.viewBolt(s.Path(), v.deadline, looksAtAll(p, v.whole), func(f *os.File, tx *bolt.Tx) error {
-		u, err := mapUnscanned(f, p, v.whole)
+	return s.viewBolt(s.Path(), v.deadline, p.whole, func(f *os.File, tx *bolt.Tx) error {
+		u, err := mapUnscanned(f, p)
 		if err != nil {
 			return err
 		}

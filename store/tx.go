@@ -18,8 +18,8 @@ type Tx struct {
 	epoch     uint64
 	nameless  bool   // the boot id cannot be read
 	commit    string // what meta/commit says
-	readOnly  error  // why writes are refused, nil where they are not
 	lock      held   // of a transaction that may be committed
+	readOnly  error  // why writes are refused, nil where they are not
 	problem   error  // see Problem
 	changes   []change
 	undo      []change        // what takes each of them back
@@ -99,11 +99,15 @@ func (t *Tx) Networks() []string {
 // Network returns a network, stored or not.
 func (t *Tx) Network(name string) *Network { return &Network{tx: t, name: name} }
 
+// beat tells the watchdog of a step. A walk may tell of each where all pages were
+// looked at, as it comes to an end then.
+func (t *Tx) beat() { t.store.beats.count.Add(1) }
+
 func (t *Tx) bucket(path []string) *bolt.Bucket {
 	if t.bolt == nil {
 		return nil
 	}
-	t.store.beats.count.Add(1)
+	t.beat()
 	last := len(path) - 1
 	t.pages.descend(path[:last], []byte(path[last]))
 	b := t.bolt.Bucket([]byte(path[0]))

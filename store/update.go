@@ -11,7 +11,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/bolt-local/bolt-local/store/filelock"
-	"github.com/bolt-local/bolt-local/store/pages"
 )
 
 // Update calls fn in one transaction, once at most. It is committed and durable
@@ -103,10 +102,10 @@ func exists(path string) bool {
 
 // transact makes one transaction on the open checkpoint, of which inspect said
 // p: checks, upkeep, fn, commit. Where fn fails, upkeep is left and committed.
-func (s *Store) transact(db boltFile, l held, op Op, bootID string, p pages.Meta, fn func(*Tx) error) error {
-	defer s.watch(looksAtAll(p, false))()
+func (s *Store) transact(db boltFile, l held, op Op, bootID string, p inspected, fn func(*Tx) error) error {
+	defer s.watch(p.whole)()
 	return guard(s.Path(), func() error {
-		u, err := mapUnscanned(db.file, p, false)
+		u, err := mapUnscanned(db.file, p)
 		if err != nil {
 			return err
 		}
@@ -130,11 +129,11 @@ func (s *Store) transact(db boltFile, l held, op Op, bootID string, p pages.Meta
 				return err
 			}
 		}
-		if journal, err = s.confirm(db, t, p, journal); err != nil {
+		if journal, err = s.confirm(db, t, p.Meta, journal); err != nil {
 			return err
 		}
 		if op.Creates { // only now: a refusal leaves every byte as it was
-			if err := makeRoom(db.file, p); err != nil {
+			if err := makeRoom(db.file, p.Meta); err != nil {
 				return err
 			}
 		}

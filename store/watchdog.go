@@ -23,7 +23,7 @@ import (
 const (
 	watchEvery = 10 * time.Millisecond
 	// longestStep is how much of the processor's time a transaction may use between
-	// two looks into a bucket.
+	// two beats.
 	longestStep = 3 * time.Second
 	// largestStacks is what all stacks may have together, in bytes. bbolt needs a
 	// few kilobytes.
@@ -42,7 +42,7 @@ type watchdog struct {
 	first uint64        // resident bytes at the start
 }
 
-// beats counts the looks into buckets; while anything pauses them, all watchdogs
+// beats counts the looks into buckets, and the steps of long walks; while anything pauses them, all watchdogs
 // wait: a commit takes as long as the disk does.
 type beats struct {
 	count  atomic.Uint64

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/bolt-local/bolt-local/store/record"
 )
 
 // stuck lets n tell when a call makes no progress, and returns whether it was
@@ -115,6 +117,50 @@ func TestWhatOthersDoMeanwhileIsNotCounted(t *testing.T) {
 	defer busy.Store(false)
 	err := n.update(opAdd, func(*Network) error {
 		time.Sleep(6 * n.longestStep)
+		return errTest
+	})
+	if !errors.Is(err, errTest) || told.Load() != nil {
+		t.Errorf("error %v, told %v", err, told.Load())
+	}
+}
+
+// Each record is a step of a walk over pages that were all looked at.
+func TestALongWalkIsNotGivenUp(t *testing.T) {
+	for name, suspected := range map[string]bool{"of a file that is not suspected": false, "of one that is": true} {
+		t.Run(name, func(t *testing.T) {
+			n := newBigNode(t)
+			if suspected {
+				n.suspect()
+			}
+			told := n.stuck()
+			walked := 0
+			err := n.Read(func(tx *Tx) error {
+				return tx.Network("podnet").Each(func(record.Allocation) error {
+					walked++
+					if walked%300 == 0 { // ten times, together longer than a step may be
+						c := ofThread(unix.Gettid())
+						for end := c.now() + n.longestStep/2; c.now() < end; {
+						}
+					}
+					return nil
+				})
+			})
+			if err != nil || told.Load() != nil || walked != 3000 {
+				t.Errorf("error %v, told %v, %d records", err, told.Load(), walked)
+			}
+		})
+	}
+}
+
+// The next call looks at all pages, and must not be given up as the one before.
+func TestACallOnASuspectedFileIsNotWatched(t *testing.T) {
+	n := newBigNode(t)
+	n.suspect()
+	told := n.stuck()
+	err := n.update(opAdd, func(*Network) error {
+		c := ofProcess
+		for end := c.now() + 5*n.longestStep; c.now() < end; {
+		}
 		return errTest
 	})
 	if !errors.Is(err, errTest) || told.Load() != nil {
