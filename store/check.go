@@ -113,13 +113,17 @@ func (s *Store) checkOpen(t *Tx, bootID string, fileTx uint64) (journalState, er
 	if stamp != fileTx {
 		return journalState{}, fmt.Errorf("%w: %s %w (its last transaction is %d, ours was %d)", ErrDamaged, s.Path(), errForeign, fileTx, stamp)
 	}
-	if err := s.checkWitness(t.format, fileTx); err != nil {
+	if t.meta != nil {
+		return journalState{}, fmt.Errorf("%w: %s: %w", ErrDamaged, s.Path(), t.meta)
+	}
+	if err := s.checkWitness(t, fileTx); err != nil {
 		return journalState{}, err
 	}
 	return s.checkJournal(t.format, bootID, fileTx)
 }
 
-func (s *Store) checkWitness(format Format, fileTx uint64) error {
+func (s *Store) checkWitness(t *Tx, fileTx uint64) error {
+	format, boot := t.format, t.epochs.newestBoot
 	w, ok, err := readWitness(s.file(LockFile))
 	if err != nil && !errors.Is(err, fs.ErrPermission) {
 		return err
@@ -132,6 +136,10 @@ func (s *Store) checkWitness(format Format, fileTx uint64) error {
 	}
 	if ok && w.Tx > fileTx {
 		return fmt.Errorf("%w: %s went back to an older state (transaction %d, but %d was written)", ErrDamaged, s.Path(), fileTx, w.Tx)
+	}
+	// That of a new checkpoint is written before any boot has a number.
+	if ok && w.Checkpoint == format.ID && w.Tx == fileTx && boot != "" && w.BootID != boot {
+		return fmt.Errorf("%w: %s has boot %q as its newest, but %q has written to it", ErrDamaged, s.Path(), boot, w.BootID)
 	}
 	return nil
 }

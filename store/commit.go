@@ -15,8 +15,8 @@ func (t *Tx) putStamp() error {
 	return t.put([]string{bucketMeta, bucketStamp}, []byte(keyStampSchema1), uint64Bytes(uint64(t.bolt.ID())))
 }
 
-// putLast writes what goes with each commit: the version that makes it, its own id,
-// the stamp, and that networks are forgotten.
+// putLast writes what goes with each commit: the version that makes it, that
+// networks are forgotten, and behind all other changes its own id and the stamp.
 func (t *Tx) putLast() error {
 	if writer := t.store.opts.Writer; t.format.Writer != writer {
 		t.format.Writer = writer
@@ -32,7 +32,7 @@ func (t *Tx) putLast() error {
 		return err
 	}
 	var err error
-	if t.commit, err = newID(); err != nil {
+	if t.commit, err = newCommit(t.bucket([]string{bucketMeta})); err != nil {
 		return fmt.Errorf("making an id for the commit to %s: %w", t.store.Path(), err)
 	}
 	if err := t.put([]string{bucketMeta}, []byte(keyCommit), []byte(t.commit)); err != nil {

@@ -17,6 +17,9 @@ func (c *content) unreadable() error {
 			return fmt.Errorf("meta/%s: %w", keyLost, err)
 		}
 	}
+	if err := c.besideOurs(); err != nil {
+		return err
+	}
 	networks := c.at(bucketNetworks).each()
 	for _, name := range slices.Sorted(maps.Keys(networks)) {
 		network := networks[name]
@@ -32,6 +35,71 @@ func (c *content) unreadable() error {
 		}
 	}
 	return nil
+}
+
+// places are the buckets in c in which we have names, with these.
+func (c *content) places() map[*content][]string {
+	at := map[*content][]string{c: namesAtTop}
+	if meta := c.at(bucketMeta); meta != nil {
+		at[meta] = namesInMeta
+	}
+	for _, network := range c.at(bucketNetworks).each() {
+		at[network] = namesInNetwork
+	}
+	return at
+}
+
+// besideOurs is that a name in c is one bit away from one of ours.
+func (c *content) besideOurs() error {
+	for b, ours := range c.places() {
+		for _, name := range b.names() {
+			if is := besideOne(name, ours); is != "" {
+				return fmt.Errorf("%q stands in the place of %q", name, is)
+			}
+		}
+	}
+	return nil
+}
+
+// names are those of the keys and the buckets in c.
+func (c *content) names() []string {
+	return slices.Sorted(func(yield func(string) bool) {
+		for name := range c.values {
+			if !yield(name) {
+				return
+			}
+		}
+		for name := range c.buckets {
+			if !yield(name) {
+				return
+			}
+		}
+	})
+}
+
+// respell gives a name that is one bit away from one of ours that one, and drops
+// what has it where that is there.
+func (c *content) respell() {
+	respell := func(b *content, ours []string) {
+		for _, name := range b.names() {
+			is := besideOne(name, ours)
+			if is == "" {
+				continue
+			}
+			if value, there := b.values[name]; there && b.values[is] == nil {
+				b.values[is] = value
+			}
+			if inner := b.buckets[name]; inner != nil {
+				b.make(is).fillIn(inner)
+			}
+			delete(b.values, name)
+			delete(b.buckets, name)
+		}
+	}
+	respell(c, namesAtTop) // what is below has its place then
+	for b, ours := range c.places() {
+		respell(b, ours)
+	}
 }
 
 // dropKeysOfBuckets drops keys where a bucket belongs: one bit of a page tells the
@@ -56,6 +124,7 @@ func (c *content) dropKeysOfBuckets() {
 
 // sanitize drops what a damaged file has under keys that have to be readable.
 func (c *content) sanitize() {
+	c.respell()
 	c.dropKeysOfBuckets()
 	for name, network := range c.at(bucketNetworks).each() {
 		for key, value := range network.values {

@@ -115,10 +115,18 @@ func (s *Store) initialize(tx *bolt.Tx, c *content) (id string, err error) {
 		return "", err
 	}
 	c.put([]string{bucketMeta}, keyFormat, doc)
-	delete(c.at(bucketMeta).values, keyCommit) // what takes that one back is not for this file
+	delete(c.at(bucketMeta).values, keyCommit) // that one's own
 	c.put([]string{bucketMeta, bucketStamp}, keyStampSchema1, uint64Bytes(uint64(tx.ID())))
 	c.make(bucketNetworks)
-	return f.ID, c.fill(tx)
+	if err := c.fill(tx); err != nil {
+		return "", err
+	}
+	meta := tx.Bucket([]byte(bucketMeta))
+	commit, err := newCommit(meta) // another, as what takes back the old one is not for this file
+	if err != nil {
+		return "", err
+	}
+	return f.ID, meta.Put([]byte(keyCommit), []byte(commit))
 }
 
 // lastCheckpoint is the id of the checkpoint that the witness names, "" where

@@ -1,9 +1,11 @@
 package store
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 
+	bolt "go.etcd.io/bbolt"
 	"golang.org/x/sys/unix"
 
 	"github.com/bolt-local/bolt-local/store/pages"
@@ -62,6 +64,37 @@ func (u *unscanned) scan() {
 		panic(damagedPage(u.path, err))
 	}
 	u.scanned = true
+}
+
+// absent is called where b, the bucket of a network, lacks a document: if not all
+// pages were looked at it may be there under another name. It panics as descend does.
+func (t *Tx) absent(network string, b *bolt.Bucket) {
+	if t.pages == nil || t.pages.scanned {
+		return
+	}
+	path := []string{bucketNetworks, network}
+	c := b.Cursor()
+	t.pages.descend(path, nil)
+	for k, _ := c.First(); k != nil; k, _ = c.Next() {
+		if is := besideOne(k, namesInNetwork); is != "" {
+			panic(damagedPage(t.pages.path, fmt.Errorf("network %s: %q stands in the place of %q", network, k, is)))
+		}
+		t.pages.descend(path, append(bytes.Clone(k), 0)) // where Next goes to
+	}
+}
+
+// scanMeta looks at all of the bucket meta, as every call goes through most of it.
+// It returns what is wrong with the content.
+func (u *unscanned) scanMeta() error {
+	if u == nil || u.scanned {
+		return nil
+	}
+	s := scanner{}
+	if err := pages.ScanBucket(u.data, u.meta, []byte(bucketMeta), s.visit); err != nil {
+		panic(damagedPage(u.path, err))
+	}
+	s.endMeta()
+	return s.err
 }
 
 func damagedPage(path string, err error) error {

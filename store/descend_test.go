@@ -105,3 +105,59 @@ func TestABigFileIsReadAsASmallOne(t *testing.T) {
 		t.Errorf("%d held", len(got))
 	}
 }
+
+// A network has both indexes or neither.
+func TestAFlippedBitInANameIsNoticedInABigFile(t *testing.T) {
+	new := record.Attachment{ContainerID: "new", IfName: "eth0"}
+	n := newBigNode(t)
+	err := n.update(opTool, func(net *Network) error { return errors.Join(net.SetMigration([]byte("{}")), net.Lose("test")) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := n.read(CheckpointFile)
+	for _, name := range []string{bucketAllocations, bucketAttachments, "podnet", bucketNetworks, keyLost, keyMigration} {
+		for what, call := range map[string]func(*Network) error{
+			"an ADD": func(net *Network) error {
+				_, err := net.Migration()
+				if _, lost := net.Lost(); err != nil || net.Exists() && !lost {
+					return errors.Join(err, errTest)
+				}
+				if _, err := net.HeldBy(new); err != nil {
+					return err
+				}
+				_, _, err = net.FirstFree(ip("10.0.2.0"), ip("10.0.50.0"), func(record.Allocation) bool { return false })
+				return err
+			},
+			"a DEL": func(net *Network) error {
+				_, err := net.Migration()
+				_, heldErr := net.HeldBy(record.Attachment{ContainerID: "c7", IfName: "eth0"})
+				_, _ = net.Lost()
+				return errors.Join(err, heldErr)
+			},
+			"GC": func(net *Network) error { return net.Each(func(record.Allocation) error { return nil }) },
+		} {
+			t.Run(name+", "+what, func(t *testing.T) {
+				n.write(CheckpointFile, good)
+				n.flipBit([]byte(name), 8*(len(name)-1)+1)
+				if err := n.update(opDel, call); !errors.Is(err, ErrDamaged) {
+					t.Errorf("err = %v", err)
+				}
+			})
+		}
+	}
+}
+
+func TestANetworkThatIsNewInABigFileIsNoDamage(t *testing.T) {
+	n := newBigNode(t)
+	err := n.Update(opAdd, func(tx *Tx) error {
+		net := tx.Network("another")
+		free, ok, err := net.FirstFree(ip("10.2.0.1"), ip("10.2.0.9"), func(record.Allocation) bool { return false })
+		if err != nil || !ok || free != ip("10.2.0.1") {
+			t.Errorf("%s is free, %t, %v", free, ok, err)
+		}
+		return net.Put(allocation(net.Epoch(), "10.2.0.1", "z"))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

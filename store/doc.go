@@ -22,7 +22,7 @@
 // # Bucket tree, schema 1
 //
 //	meta/format                     JSON: schema, oldest schema that may write here, writer, created, id
-//	meta/commit                     random, another in each transaction
+//	meta/commit                     random, another in each transaction, and the CRC-32C of meta
 //	meta/epochs                     boot id -> epoch number, 8 bytes big endian
 //	meta/stamp/1                    id of the last transaction that maintained schema 1, 8 bytes big endian
 //	meta/unnumbered                 <network>\0<address> of every record with epoch 0
@@ -44,6 +44,9 @@
 //
 //   - Both indexes agree: an attachments key exists for each holder of each
 //     allocation, and for nothing else. They change in one transaction.
+//   - A network has both indexes or neither.
+//   - The checksum in meta/commit is that of all in meta but itself and the stamps. A
+//     file that another version has written last may have none.
 //   - An address has one record, so it is never given twice.
 //   - stamp/1 equals the id of the file's last transaction. Where it does not,
 //     something that does not know schema 1 wrote here, and nothing is believed.

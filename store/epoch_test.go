@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"errors"
 	"syscall"
 	"testing"
@@ -176,5 +177,47 @@ func TestUpkeepAloneDoesNotFailOnAFullDisk(t *testing.T) {
 	n.del("10.0.0.77")
 	if current, _ := n.epochs(); current != 2 {
 		t.Errorf("current = %d, want 2", current)
+	}
+}
+
+// Else all that is held would be of an earlier boot, and free.
+func TestAFlippedBitInTheBootsIsNoticed(t *testing.T) {
+	boot, number := []byte("boot-001"), uint64Bytes(1)
+	for name, c := range map[string]struct {
+		flip    int // which bit behind the beginning of the boot
+		without bool
+	}{
+		"in the number": {flip: 8 * (len(boot) + 6)},
+		"in the id":     {flip: 8*(len(boot)-1) + 2},
+		"in the id, of a file without a checksum": {flip: 8*(len(boot)-1) + 2, without: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := newNode(t)
+			n.add("10.0.0.2", "a")
+			n.add("10.0.0.3", "b")
+			if c.without {
+				n.asBefore()
+			}
+			n.flipBit(append(bytes.Clone(boot), number...), c.flip)
+			err := n.update(opAdd, func(net *Network) error {
+				free, _, err := net.FirstFree(ip("10.0.0.2"), ip("10.0.0.9"), func(record.Allocation) bool { return true })
+				if err == nil {
+					t.Errorf("%s is free", free)
+				}
+				return err
+			})
+			if !errors.Is(err, ErrDamaged) {
+				t.Errorf("err = %v", err)
+			}
+			if c.without {
+				return // the other version has left no journal
+			}
+			if err := n.heal(); err != nil {
+				t.Fatal(err)
+			}
+			if got := n.held(); len(got) != 2 {
+				t.Errorf("held %v", got)
+			}
+		})
 	}
 }

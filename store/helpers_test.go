@@ -1,7 +1,9 @@
 package store
 
 import (
+	"bytes"
 	"crypto/sha256"
+	"errors"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -97,7 +99,8 @@ func (n *node) digest() [32]byte {
 	return sha256.Sum256(b)
 }
 
-// byAnother writes to the checkpoint as a program that knows nothing of us.
+// byAnother writes to the checkpoint as a program that knows nothing of us, with
+// meta/commit as versions have it that know no checksum.
 func (n *node) byAnother(fn func(*bolt.Tx) error) {
 	n.t.Helper()
 	db, err := bolt.Open(n.Path(), 0o600, nil)
@@ -105,7 +108,8 @@ func (n *node) byAnother(fn func(*bolt.Tx) error) {
 		n.t.Fatal(err)
 	}
 	defer db.Close()
-	if err := db.Update(fn); err != nil {
+	err = db.Update(func(tx *bolt.Tx) error { return errors.Join(fn(tx), withoutSum(tx)) })
+	if err != nil {
 		n.t.Fatal(err)
 	}
 }
@@ -124,4 +128,49 @@ func (n *node) read(name string) []byte {
 		n.t.Fatal(err)
 	}
 	return b
+}
+
+// withoutSum leaves meta/commit as a version without the checksum would.
+func withoutSum(tx *bolt.Tx) error {
+	meta := tx.Bucket([]byte(bucketMeta))
+	if meta == nil || len(meta.Get([]byte(keyCommit))) < commitIDLen {
+		return nil
+	}
+	return meta.Put([]byte(keyCommit), bytes.Clone(meta.Get([]byte(keyCommit))[:commitIDLen]))
+}
+
+// flipBit flips a bit behind each place where what stands in the checkpoint.
+func (n *node) flipBit(what []byte, bit int) {
+	n.t.Helper()
+	b := n.read(CheckpointFile)
+	good := bytes.Clone(b)
+	if !bytes.Contains(good, what) {
+		n.t.Fatalf("%q is not in the file", what)
+	}
+	for at := 0; ; at++ {
+		next := bytes.Index(good[at:], what)
+		if next < 0 {
+			break
+		}
+		at += next
+		b[at+bit/8] ^= 1 << (bit % 8)
+	}
+	n.write(CheckpointFile, b)
+}
+
+// asBefore leaves the checkpoint as the last call of a version without the checksum
+// in meta/commit, and the witness with it.
+func (n *node) asBefore() {
+	n.t.Helper()
+	w, _, err := readWitness(n.file(LockFile))
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	n.byAnother(func(tx *bolt.Tx) error {
+		w.Tx = uint64(tx.ID())
+		return bucketIn(tx, bucketMeta, bucketStamp).Put([]byte(keyStampSchema1), uint64Bytes(w.Tx))
+	})
+	if err := writeWitness(n.file(LockFile), w); err != nil {
+		n.t.Fatal(err)
+	}
 }

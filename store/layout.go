@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"hash/fnv"
+	"math/bits"
 	"net/netip"
 
 	"github.com/bolt-local/bolt-local/store/record"
@@ -45,6 +46,34 @@ const (
 	keyLost           = "lost"     // in meta too
 	keyAccepted       = "accepted" // in meta
 )
+
+// What stands at one place. No version has another name there that is one bit away
+// from one of these: that is damage.
+var (
+	namesAtTop     = []string{bucketMeta, bucketNetworks}
+	namesInMeta    = []string{bucketEpochs, bucketStamp, bucketUnnumbered, bucketDamage, keyFormat, keyCommit, keyLost, keyAccepted}
+	namesInNetwork = []string{bucketAllocations, bucketAttachments, bucketCursors, bucketDeferred, keyRanges, keyMigration, keyLost}
+)
+
+// besideOne returns that of ours from which name is one bit away, "" for none.
+func besideOne[S []byte | string](name S, ours []string) string {
+	for _, is := range ours {
+		if len(is) == len(name) && oneBit(name, is) {
+			return is
+		}
+	}
+	return ""
+}
+
+func oneBit[S []byte | string](a S, b string) bool {
+	n := 0
+	for i := range len(a) {
+		if n += bits.OnesCount8(a[i] ^ b[i]); n > 1 {
+			return false
+		}
+	}
+	return n == 1
+}
 
 const addrLen = 16
 

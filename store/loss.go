@@ -82,6 +82,9 @@ func (t *Tx) lossOf(network string) (Loss, bool) {
 	}
 	value := b.Get([]byte(keyLost))
 	if value == nil {
+		if network != "" {
+			t.absent(network, b)
+		}
 		return Loss{}, false
 	}
 	l, err := parseLoss(network, value)

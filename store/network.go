@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/netip"
 
+	bolt "go.etcd.io/bbolt"
+
 	"github.com/bolt-local/bolt-local/store/record"
 )
 
@@ -28,12 +30,39 @@ func (n *Network) Exists() bool { return n.tx.bucket([]string{bucketNetworks, n.
 
 func (n *Network) path(bucket string) []string { return []string{bucketNetworks, n.name, bucket} }
 
+// index returns the bucket of one of the indexes, nil where the network has none. It
+// has both or neither. A file that was not looked at in whole may have the other one
+// alone, by a flipped bit in a name, or the network under another.
+func (n *Network) index(name string) (*bolt.Bucket, error) {
+	b := n.tx.bucket(n.path(name))
+	if b != nil || n.tx.pages == nil {
+		return b, nil
+	}
+	if !n.Exists() {
+		n.tx.pages.scan() // the checksums of its records tell
+		return nil, nil
+	}
+	other := bucketAllocations
+	if name == bucketAllocations {
+		other = bucketAttachments
+	}
+	o := n.tx.bucket(n.path(other))
+	if o == nil {
+		return nil, nil
+	}
+	n.tx.pages.descend(n.path(other), nil)
+	if k, _ := o.Cursor().First(); k != nil {
+		return nil, n.damaged(fmt.Errorf("it has %s and no %s", other, name))
+	}
+	return nil, nil
+}
+
 // Get returns the allocation of addr. Here and below, an error wraps
 // ErrDamaged where the stored bytes are not what was written.
 func (n *Network) Get(addr netip.Addr) (record.Allocation, bool, error) {
-	b := n.tx.bucket(n.path(bucketAllocations))
+	b, err := n.index(bucketAllocations)
 	if b == nil {
-		return record.Allocation{}, false, nil
+		return record.Allocation{}, false, err
 	}
 	n.tx.pages.descend(n.path(bucketAllocations), addrKey(addr))
 	value := b.Get(addrKey(addr))
@@ -46,9 +75,9 @@ func (n *Network) Get(addr netip.Addr) (record.Allocation, bool, error) {
 
 // HeldBy returns the allocations of an attachment in the order of addresses.
 func (n *Network) HeldBy(att record.Attachment) ([]record.Allocation, error) {
-	b := n.tx.bucket(n.path(bucketAttachments))
+	b, err := n.index(bucketAttachments)
 	if b == nil {
-		return nil, nil
+		return nil, err
 	}
 	var held []record.Allocation
 	prefix := attachmentPrefix(att)
@@ -85,9 +114,9 @@ func (n *Network) Each(fn func(record.Allocation) error) error {
 // EachReadable is Each for whoever wants to see what can be seen: for a record
 // that cannot be read fn gets its address, where the key has one, and why.
 func (n *Network) EachReadable(fn func(record.Allocation, error) error) error {
-	b := n.tx.bucket(n.path(bucketAllocations))
+	b, err := n.index(bucketAllocations)
 	if b == nil {
-		return nil
+		return err
 	}
 	n.tx.pages.scan()
 	return b.ForEach(func(k, v []byte) error {
@@ -108,9 +137,9 @@ func (n *Network) EachReadable(fn func(record.Allocation, error) error) error {
 // one family, that is not allocated, or whose allocation is of an earlier
 // epoch and free according to stale. It reports false where there is none.
 func (n *Network) FirstFree(lo, hi netip.Addr, stale func(record.Allocation) bool) (netip.Addr, bool, error) {
-	b := n.tx.bucket(n.path(bucketAllocations))
+	b, err := n.index(bucketAllocations)
 	if b == nil {
-		return lo, true, nil
+		return lo, err == nil, err
 	}
 	want, last := lo.As16(), hi.As16()
 	path := n.path(bucketAllocations)

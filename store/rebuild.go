@@ -1,8 +1,10 @@
 package store
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/bolt-local/bolt-local/store/record"
@@ -27,7 +29,8 @@ func (b *rebuild) unchanged(c *content) bool {
 		return false
 	}
 	now := b.sources[0].content
-	return c.sameNetworks(now) && c.sameNotes(now) && b.othersLost == b.report.Others && slices.Equal(now.lostNetworks(), c.lostNetworks())
+	return c.sameNetworks(now) && c.sameNotes(now) && maps.EqualFunc(c.migrations(), now.migrations(), bytes.Equal) &&
+		b.othersLost == b.report.Others && slices.Equal(now.lostNetworks(), c.lostNetworks())
 }
 
 func (b *rebuild) run() (*content, error) {

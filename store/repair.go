@@ -28,7 +28,8 @@ type Repair struct {
 	// checkpoint.
 	Boots []string
 	// Shut are the networks that another file names which was written with the
-	// checkpoint, and in this boot.
+	// checkpoint, and in this boot: ADD is refused in one that is not stored, or of
+	// which it is not stored where its move stands.
 	Shut []string
 	// Witnesses tells what is known beside the store's own files. migrations are
 	// the documents of the networks, as far as they can be read.
@@ -152,14 +153,23 @@ func (s *Store) lockForRepair(r Repair) (held, error) {
 	return nil, noSpace(err)
 }
 
-// missing returns the first of these networks that is not stored, "" where all
-// are, or where it is accepted that none may be.
-func (t *Tx) missing(networks []string) string {
-	i := slices.IndexFunc(networks, func(name string) bool { return !t.Network(name).Exists() })
-	if i < 0 || t.Accepted() {
-		return ""
+// missing tells what this boot has of one of these networks and the checkpoint does
+// not: the network, or where its move stands. It is nil where nothing is missing, or
+// where it is accepted that something may be.
+func (t *Tx) missing(networks []string) (what error, whole bool) {
+	if t.Accepted() {
+		return nil, false
 	}
-	return networks[i]
+	for _, name := range networks {
+		n := t.Network(name)
+		if !n.Exists() {
+			return fmt.Errorf("%w: this boot has allocations of network %s, which is not stored", ErrLost, name), true
+		}
+		if doc, err := n.Migration(); doc == nil && err == nil {
+			what = fmt.Errorf("%w: the move of network %s is not stored, of which there is a tombstone of this boot", ErrLost, name)
+		}
+	}
+	return what, false
 }
 
 // leftToRepair tells what a sound checkpoint lacks, and whether there is a
@@ -182,9 +192,9 @@ func (s *Store) leftToRepair(bootID string, r Repair) (left Report, unsearched b
 			left.Problem = fmt.Errorf("%w: %s", ErrLost, l.Reason)
 		}
 		unsearched = slices.ContainsFunc(t.Damages(), Damage.Unsearched)
-		if name := t.missing(r.Shut); name != "" {
-			left.Others, unsearched = true, true
-			left.Problem = fmt.Errorf("%w: this boot has allocations of network %s, which is not stored", ErrLost, name)
+		if what, whole := t.missing(r.Shut); what != nil {
+			left.Others, unsearched = left.Others || whole, true
+			left.Problem = what
 		}
 		return nil
 	})

@@ -53,6 +53,7 @@ func (n *Network) document(key string) ([]byte, error) {
 	n.tx.pages.descend([]string{bucketNetworks, n.name}, []byte(key))
 	value := b.Get([]byte(key))
 	if value == nil {
+		n.tx.absent(n.name, b)
 		return nil, nil
 	}
 	doc, err := unseal(n.name, key, value)

@@ -13,6 +13,7 @@ type Tx struct {
 	store     *Store
 	bolt      *bolt.Tx   // nil: no checkpoint
 	pages     *unscanned // nil: all were looked at
+	meta      error      // what is wrong with the bucket meta, where not all pages were looked at
 	format    Format
 	epochs    epochs
 	epoch     uint64
@@ -35,6 +36,7 @@ type Tx struct {
 // cannot do without.
 func (s *Store) begin(tx *bolt.Tx, u *unscanned, bootID string) (*Tx, error) {
 	t := &Tx{store: s, bolt: tx, pages: u, nameless: bootID == "", found: map[string]bool{}}
+	t.meta = u.scanMeta()
 	return t, t.readMeta(bootID)
 }
 

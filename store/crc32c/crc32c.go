@@ -23,8 +23,10 @@ var table = func() *crc32.Table {
 }()
 
 // Sum returns the checksum of the parts, one behind the other.
-func Sum(parts ...[]byte) uint32 {
-	var crc uint32
+func Sum(parts ...[]byte) uint32 { return Update(0, parts...) }
+
+// Update returns the checksum of what crc is that of, and the parts behind it.
+func Update(crc uint32, parts ...[]byte) uint32 {
 	for _, p := range parts {
 		crc = crc32.Update(crc, table, p)
 	}

@@ -15,6 +15,9 @@ func TestSumIsThatOfTheStandardLibrary(t *testing.T) {
 		if got, want := Sum(b[:n]), crc32.Checksum(b[:n], std); got != want {
 			t.Fatalf("%d bytes: %08x, want %08x", n, got, want)
 		}
+		if got, want := Update(Sum(b[:n/2]), b[n/2:n]), crc32.Checksum(b[:n], std); got != want {
+			t.Fatalf("%d bytes, one part behind the other: %08x, want %08x", n, got, want)
+		}
 		if got, want := Sum(b[:n/2], nil, b[n/2:n]), crc32.Checksum(b[:n], std); got != want {
 			t.Fatalf("%d bytes in parts: %08x, want %08x", n, got, want)
 		}

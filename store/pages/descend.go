@@ -39,6 +39,30 @@ func Descend(data []byte, m Meta, path [][]byte, key []byte) error {
 	return err
 }
 
+// ScanBucket is [Scan] of one bucket at the top and of all that is in it: it checks
+// their pages, and the way to them as Descend does. One that is not there is no
+// error.
+func ScanBucket(data []byte, m Meta, name []byte, visit func(path [][]byte, key, value []byte) error) error {
+	if err := m.within(int64(len(data))); err != nil {
+		return err
+	}
+	d := descent{
+		file: file{data: data, pageSize: uint64(m.PageSize), end: m.HighWater},
+		read: newPageSet(m.HighWater),
+		led:  newPageSet(m.HighWater),
+	}
+	p, i, found, err := d.seek(m.Root, name)
+	if err != nil || !found {
+		return err
+	}
+	flags, at := p.leafElement(i)
+	if flags != flagBucket {
+		return damaged("page %d: %q is not a bucket", p.id, name)
+	}
+	s := scanner{file: d.file, used: d.read, visit: visit}
+	return s.bucket(&p, name, p.value(at))
+}
+
 // descent is the way from the root page to a key.
 type descent struct {
 	file

@@ -2,12 +2,14 @@ package pages
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"iter"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"testing"
 
 	bolt "go.etcd.io/bbolt"
@@ -183,4 +185,65 @@ func withinReach(data []byte, m Meta, k Found) error {
 		}
 	}
 	return nil
+}
+
+func TestScanBucketVisitsWhatScanDoesInThatBucket(t *testing.T) {
+	f := newFile(t, 512)
+	f.records(700)
+	f.longValues()
+	b := f.bytes()
+	m, err := ReadMeta(bytes.NewReader(b), int64(len(b)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := map[string][]string{"nobody": nil}
+	note := func(to *[]string) func(path [][]byte, key, value []byte) error {
+		return func(path [][]byte, key, value []byte) error {
+			*to = append(*to, fmt.Sprintf("%q %q %x", path, key, value))
+			return nil
+		}
+	}
+	err = Scan(b, m, func(path [][]byte, key, value []byte) error {
+		keys := in[string(path[0])]
+		err := note(&keys)(path, key, value)
+		in[string(path[0])] = keys
+		return err
+	})
+	if err != nil || len(in) < 2 {
+		t.Fatalf("%d buckets, %v", len(in)-1, err)
+	}
+	for name, want := range in {
+		var got []string
+		if err := ScanBucket(b, m, []byte(name), note(&got)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %d keys, want %d", name, len(got), len(want))
+		}
+	}
+}
+
+// Nor does damage lead it in circles.
+func TestScanBucketFindsDamageInIt(t *testing.T) {
+	p := newPatient(t)
+	name := p.keys[0].Path[0]
+	for what, wounds := range map[string]iter.Seq[wound]{"zeroed": p.zeroed, "led in circles": p.circles} {
+		noticed := 0
+		for w := range wounds {
+			visits := 0
+			err := ScanBucket(w.data, p.meta, name, func([][]byte, []byte, []byte) error { visits++; return nil })
+			if err != nil && !errors.Is(err, ErrDamaged) {
+				t.Errorf("%s: %v", w.name, err)
+			}
+			if err != nil {
+				noticed++
+			}
+			if visits > len(w.data)/elementLen {
+				t.Errorf("%s: %d visits", w.name, visits)
+			}
+		}
+		if noticed == 0 {
+			t.Errorf("%s: nothing is noticed", what)
+		}
+	}
 }
