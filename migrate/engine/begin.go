@@ -109,7 +109,9 @@ func (u *update) make() error {
 	}
 	if err := u.old.Make(u.Deadline); err != nil {
 		err = ipam.Errorf(ipam.CodeIO, "%w", err)
-		if u.call.Kind.brings() {
+		// A step by hand, too: towards legacy it would delete the records, and nothing
+		// else would name their holders.
+		if u.call.Kind.brings() || u.call.Kind.byHand() {
 			return err
 		}
 		u.warnf("%v", err)

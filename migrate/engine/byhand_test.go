@@ -180,3 +180,25 @@ func TestAStepByHandThatWasCutIsEndedByTheNext(t *testing.T) {
 		n.wantHeld("the view", n.view().held(), map[string]string{a: "a"})
 	})
 }
+
+// The records are all that is left of a form that was wiped and cannot be written.
+func TestAStepByHandFailsWhereALostFormCannotBeMade(t *testing.T) {
+	onPairs(t, func(t *testing.T, n *node) {
+		n.target = engine.Expand
+		a := n.mustAdd("a")
+		n.target = ""
+		n.mustAdd("a")
+		n.wipe(0)
+		n.cannotSwap(tampered{make: errFull})
+		if err := n.step(-1, false); !errors.Is(err, errFull) {
+			t.Errorf("the step: %v", err)
+		}
+		n.tamper = nil
+		n.wantPhase(engine.Expand)
+		n.wantHeld("the view", n.view().held(), map[string]string{a: "a"})
+		if got, err := n.add("b", a); err == nil {
+			t.Errorf("b was given %s, which a has", got)
+		}
+		n.wantBoth(map[string]string{a: "a"})
+	})
+}

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"errors"
 	"net/netip"
+	"time"
 
 	"github.com/bolt-local/bolt-local/migrate/form"
 	"github.com/bolt-local/bolt-local/store/record"
@@ -13,8 +14,8 @@ type tampered struct {
 	form.Old
 	// beforeApply, if set, runs between the look and the change.
 	beforeApply func([]form.Change)
-	// The errors of the steps of a swap, nil where they work.
-	shut, prepare, open error
+	// The errors of making the form, and of the steps of a swap, nil where they work.
+	make, shut, prepare, open error
 }
 
 func (o tampered) Apply(changes []form.Change) ([]string, error) {
@@ -22,6 +23,13 @@ func (o tampered) Apply(changes []form.Change) ([]string, error) {
 		o.beforeApply(changes)
 	}
 	return o.Old.Apply(changes)
+}
+
+func (o tampered) Make(deadline time.Time) error {
+	if o.make != nil {
+		return o.make
+	}
+	return o.Old.Make(deadline)
 }
 
 func (o tampered) Shut(t form.Tombstone) error {
