@@ -266,6 +266,31 @@ func TestRestoreLeavesBothFormsAlike(t *testing.T) {
 	}
 }
 
+// Until the next call the network is stored in contract, and its directory is open.
+func TestRestoreAfterAStepBackFromContractLeavesBothFormsAlike(t *testing.T) {
+	n := newAiling(t)
+	held := map[netip.Addr]string{n.mustAdd("podnet", "", "a"): "a"}
+	b := n.mustAdd("podnet", "", "b")
+	held[b] = "b"
+	backup := n.backup()
+	if err := n.plugin().Del(n.call("podnet", "", "b")); err != nil { // and b lives all the same
+		t.Fatal(err)
+	}
+	if _, err := n.state(nil).Rollback("podnet", true); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := n.state(nil).Restore(store.Repair{Backup: backup}, nil); err != nil {
+		t.Fatal(err)
+	}
+	held[n.mustAdd("podnet", "", "c")] = "c"
+	if got, now := n.held("podnet"); now != engine.Switch || !maps.Equal(got, held) {
+		t.Errorf("podnet has %v, in %s; want %v, in switch", got, now, held)
+	}
+	if _, err := os.Stat(n.file("podnet", b.String())); err != nil {
+		t.Errorf("host-local would give %s out, which b has: %v", b, err)
+	}
+}
+
 // One bit of what is stored of a network's move is damage for all calls. Else a
 // journal would be begun anew from it, and taken for complete.
 func TestADamagedMigrationIsNoticedByTheCallOfAnotherNetwork(t *testing.T) {

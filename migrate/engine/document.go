@@ -14,7 +14,7 @@ func Complete(doc []byte, c form.Contents) bool {
 		return c.Exists && !c.Bare
 	}
 	p, err := decodeProgress(doc)
-	return err == nil && c.Exists && (p.Phase == Legacy || p.Phase.mirrored() && p.Place == c.Place)
+	return err == nil && c.Exists && (p.Phase == Legacy || p.written() && p.Place == c.Place)
 }
 
 // OldPath is where a migration document has the old form, "" where it cannot be
@@ -32,7 +32,7 @@ func OldPath(doc []byte) string {
 // brings both together.
 func Changed(doc []byte) []byte {
 	p, err := decodeProgress(doc)
-	if err != nil || !p.Phase.mirrored() {
+	if err != nil || !p.written() {
 		return doc
 	}
 	p.Place, p.Stamp = "", ""
@@ -41,6 +41,10 @@ func Changed(doc []byte) []byte {
 	}
 	return doc
 }
+
+// written tells whether both forms are, as far as is stored: also where the old one
+// was to be opened after the last commit, which the next call notes.
+func (p Progress) written() bool { return p.Phase.mirrored() || p.Pending == Switch }
 
 // Shut returns the document of a network whose old form, at path, is shut.
 func Shut(path string) []byte {

@@ -150,7 +150,7 @@ func (u *update) tell(m *merge) {
 	case len(parts) == 0:
 	case u.born || u.left:
 		u.warnf("took over %s of %s", counted(m.imported), u.old.Path())
-	case u.p.Stamp == "" && u.was.Phase.mirrored(): // see Changed
+	case u.p.Stamp == "" && u.was.written(): // see Changed
 		u.warnf("%s and the checkpoint, which was repaired, were brought together: %s", u.old.Path(), strings.Join(parts, ", "))
 	default:
 		u.warnf("%s was changed by another: %s", u.old.Path(), strings.Join(parts, ", "))

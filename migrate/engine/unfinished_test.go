@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -218,4 +219,42 @@ func TestAFullDiskIsNoExcuseForWhatTheOldFormCannotTell(t *testing.T) {
 		n.mustDel(other)
 		n.wantHeld("the old form", map[string]string{sharedAddr: entries(n.look())[sharedAddr]}, map[string]string{sharedAddr: entry})
 	})
+}
+
+// Until the next call a network that went back from contract is stored as begun, and
+// its old form has all there is, unless it is another.
+func TestAFormThatWasOpenedIsComplete(t *testing.T) {
+	onPairs(t, func(t *testing.T, n *node) {
+		n.shutOld()
+		doc := n.migration()
+		if engine.Complete(doc, n.look()) {
+			t.Error("a form that is shut passes for complete")
+		}
+		if err := n.step(-1, false); err != nil {
+			t.Fatal(err)
+		}
+		doc = n.migration()
+		if !engine.Complete(doc, n.look()) {
+			t.Errorf("not complete: %+v, %s", n.look(), doc)
+		}
+		n.wipe(0)
+		n.older("x", "10.0.0.9")
+		if engine.Complete(doc, n.look()) {
+			t.Error("a form that was wiped passes for complete")
+		}
+	})
+}
+
+// migration is the document as it is stored.
+func (n *node) migration() []byte {
+	n.Helper()
+	var doc []byte
+	err := n.pair.New.Read(func(tx form.New) (err error) {
+		doc, err = tx.Migration()
+		return err
+	})
+	if err != nil {
+		n.Fatalf("reading the document failed: %v", err)
+	}
+	return slices.Clone(doc)
 }
