@@ -1,6 +1,8 @@
 package migrate
 
 import (
+	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -71,5 +73,36 @@ func TestATombstoneElsewhereTellsOfTheCheckpointThatHasTheNetwork(t *testing.T) 
 	other.boot = "boot-000002" // in which the tombstone tells nothing
 	if err := other.state(nil).shutElsewhere("podnet", n.file("podnet")); err != nil {
 		t.Errorf("of the boot before: %v", err)
+	}
+}
+
+// CRI-O sends the DEL of a pod of the boot before with the configuration of its ADD.
+func TestADelOfThePreviousBootDoesNotClaimANetworkThatHasMoved(t *testing.T) {
+	n := newAiling(t)
+	n.mustAdd("podnet", "", "a")
+	n.boot = "boot-000002"
+	n.ended("a")
+	moved := *n
+	moved.dir = filepath.Join(filepath.Dir(n.dir), "new")
+	if err := n.plugin().Del(n.call("podnet", "", "a")); err != nil {
+		t.Fatal(err)
+	}
+	add := func(id string) error {
+		call := moved.call("podnet", "", id)
+		call.Stdin = bytes.Replace(call.Stdin, []byte(`"migration":{`), fmt.Appendf(nil, `"migration":{"hostLocalDir":%q,`, n.dir), 1)
+		_, err := moved.plugin().Add(call)
+		return err
+	}
+	if err := add("b"); err != nil {
+		t.Errorf("the first ADD with the new configuration: %v", err)
+	}
+	if err := n.plugin().Del(n.call("podnet", "", "a")); err != nil {
+		t.Errorf("the DEL once more: %v", err)
+	}
+	if err := add("c"); err != nil {
+		t.Errorf("the next ADD with the new configuration: %v", err)
+	}
+	if _, err := n.add("podnet", "", "d"); ipam.CodeOf(err) != ipam.CodeConfig {
+		t.Errorf("an ADD with the old configuration: %v", err)
 	}
 }

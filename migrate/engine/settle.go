@@ -66,10 +66,13 @@ func (u *update) settle() error {
 	if phase != Contract {
 		return nil
 	}
-	if u.born {
+	switch {
+	case u.born:
 		u.after = func() { u.shut() } // a tombstone of what is not stored would be a lie
-	} else {
+	case u.c.Shut == nil || u.call.Kind.brings() || u.call.Kind.byHand():
 		u.shut()
+		// What only frees does not claim the boot: a runtime sends the DEL of a pod of an
+		// earlier boot with the configuration of its ADD, which may name another checkpoint.
 	}
 	return nil
 }

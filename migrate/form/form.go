@@ -98,7 +98,8 @@ type Change struct {
 type Tombstone struct {
 	Network string
 	DataDir string
-	// BootID is the boot in which the tombstone was last renewed.
+	// BootID is the boot in which the tombstone was last renewed: by who gives out
+	// addresses, or by hand.
 	BootID string
 }
 
