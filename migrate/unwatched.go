@@ -58,5 +58,11 @@ func (u unwatched) Prepare(entries []form.Entry, last map[int]netip.Addr) (c for
 	return c, err
 }
 
+// Prepared implements [form.Old].
+func (u unwatched) Prepared() (c form.Contents, err error) {
+	u.outside(func() { c, err = u.Old.Prepared() })
+	return c, err
+}
+
 // Open implements [form.Old].
 func (u unwatched) Open() error { return u.do(u.Old.Open) }

@@ -55,6 +55,20 @@ func (u *update) settle() error {
 		case u.p.Target == Contract:
 			pending = Contract
 		}
+	case phase == Contract && u.p.Pending == Switch && u.reopens() && u.prepared():
+		// So was this one. The records have the marks of what stands ready: written anew,
+		// it would be another's to whoever ends a cut of this call.
+		var opened bool
+		if opened, u.unopened = u.open(); !opened {
+			break
+		}
+		phase, u.ended = Switch, true
+		if u.unopened != nil {
+			pending = Switch // it stays begun until it is durable
+		}
+		if err := u.relock(); err != nil {
+			return err
+		}
 	}
 	if u.p.Pending != "" && pending == "" {
 		if err := u.old.Sync(); err != nil { // it would be noted as done, and undone by a power cut
@@ -75,6 +89,34 @@ func (u *update) settle() error {
 		// earlier boot with the configuration of its ADD, which may name another checkpoint.
 	}
 	return nil
+}
+
+// reopens tells whether the call asks for the step back from contract that an
+// earlier one has begun.
+func (u *update) reopens() bool {
+	switch u.call.Kind {
+	case KindAdd:
+		return u.call.Target.Valid() && u.call.Target != Contract
+	case KindRollback:
+		return u.call.Force || u.p.Target != Contract
+	}
+	return false
+}
+
+// prepared tells whether what stands ready is what was committed: a call that was
+// cut may have begun another.
+func (u *update) prepared() bool {
+	c, err := u.old.Prepared()
+	return err == nil && c.Exists && c.Stamp() == u.p.Stamp
+}
+
+// relock locks and looks at the old form that was opened in this call.
+func (u *update) relock() error {
+	u.old.Unlock() // some forms keep theirs while they are shut
+	if err := u.lock(); err != nil {
+		return err
+	}
+	return u.look()
 }
 
 // shut closes the old form, and tells whether it is closed, even if a power cut

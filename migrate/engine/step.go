@@ -20,6 +20,10 @@ func (u *update) step() error {
 		return nil
 	}
 	u.p.Target = u.call.Target
+	if u.ended && u.p.Phase == Switch { // that was the step
+		u.p.Waits = ""
+		return nil
+	}
 	if u.p.Pending == Contract && u.p.Target == Contract {
 		return nil // it could not be done in this call, see Waits
 	}
@@ -180,19 +184,8 @@ func (u *update) prepare() error {
 	}
 	u.p.Pending, u.p.Epoch = Switch, u.n.Epoch()
 	u.p.stamp(c)
-	// The call that announced it was cut, or could not do it: it is committed, so
-	// it may be done now, and what fails be told.
-	if u.was.Pending == Switch {
-		opened, err := u.open()
-		switch {
-		case !opened:
-			return u.wait(err)
-		case err != nil: // it stays begun until it is durable
-			u.swapped = true
-		default:
-			u.p.Phase, u.p.Pending, u.c = Switch, "", c
-		}
-		return nil
+	if u.unopened != nil { // told now, and tried by the next call
+		return u.wait(u.unopened)
 	}
 	u.after = func() {
 		opened, err := u.open()

@@ -245,6 +245,73 @@ func TestAFormThatWasOpenedIsComplete(t *testing.T) {
 	})
 }
 
+// announced leaves a network in contract with a step to switch that was committed,
+// and could not be done.
+func (n *node) announced() map[string]string {
+	n.Helper()
+	n.shutOld()
+	n.target = engine.Switch
+	n.cannotSwap(tampered{open: errMountPoint})
+	all := map[string]string{"10.0.0.2": "a", n.mustAdd("b"): "b"}
+	n.tamper = nil
+	n.wantPhase(engine.Contract)
+	return all
+}
+
+// wantSpaces asks that the namespace of each of these pods is on record.
+func (n *node) wantSpaces(when string, ids ...string) {
+	n.Helper()
+	all, _ := n.stored()
+	for _, a := range all {
+		for _, h := range a.Holders {
+			if h.NetNS.Inode == 0 && slices.Contains(ids, h.ContainerID) {
+				n.Errorf("%s: %s of %s, by %s, has no namespace", when, a.Addr, h.ContainerID, h.Origin)
+			}
+		}
+	}
+}
+
+// The form is opened before the commit then: what the cut leaves is known by its marks.
+func TestAnADDThatOpensWhatWasAnnouncedIsCutAndLosesNothing(t *testing.T) {
+	onPairs(t, func(t *testing.T, n *node) {
+		all := n.announced()
+		n.failCommit = errCommit
+		if got, err := n.add("c"); !errors.Is(err, errCommit) {
+			t.Fatalf("the ADD was answered %s, %v", got, err)
+		}
+		n.failCommit = nil
+		n.idle()
+		n.wantPhase(engine.Switch)
+		n.wantBoth(all)
+		n.wantSpaces("after the cut", "a", "b")
+	})
+}
+
+func TestAnADDThatOpensWhatWasAnnouncedIsKilledAtEveryPoint(t *testing.T) {
+	for name, also := range map[string]tampered{"it is opened": {}, "it still cannot be": {open: errMountPoint}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, m := range enginetest.Pairs {
+				for at, more := 1, true; more; at++ {
+					n := newNode(t, m)
+					all := n.announced()
+					n.cannotSwap(also)
+					var point string
+					point, more = n.killAt(at, func() { _, _ = n.add("c") })
+					n.tamper = nil
+					delete(n.spaces, "/ns/c")
+					for _, call := range []func(){n.idle, func() { n.mustAdd("a") }, func() { n.mustDel("c") }, func() { n.mustAdd("a") }} {
+						call()
+						n.wantSpaces("killed at "+point, "a", "b")
+					}
+					n.wantPhase(engine.Switch)
+					n.wantBoth(all)
+				}
+			}
+		})
+	}
+}
+
 // migration is the document as it is stored.
 func (n *node) migration() []byte {
 	n.Helper()

@@ -35,6 +35,7 @@ type update struct {
 	after    func() // what has to wait for the commit
 	swapped  bool   // and that after has done the swap
 	ended    bool   // a swap that an earlier call has begun was done before the step
+	unopened error  // why what an earlier call has prepared could not be opened
 	from     Phase  // in which an operator's step began
 
 	untraced bool               // fn has changed what the old form does not tell

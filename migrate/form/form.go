@@ -79,10 +79,11 @@ type Old interface {
 	// what names it has, and tidies up: whoever has changed it may have been killed.
 	Sync() error
 
-	// Prepare writes the entries beside a shut form. Open puts what was
-	// prepared in the place of the tombstone, in one step; where that is done
-	// nonetheless, the error wraps ErrUnsynced.
+	// Prepare writes the entries beside a shut form. Prepared looks at what stands
+	// there. Open puts it in the place of the tombstone, in one step; where that is
+	// done nonetheless, the error wraps ErrUnsynced.
 	Prepare(entries []Entry, last map[int]netip.Addr) (Contents, error)
+	Prepared() (Contents, error)
 	Open() error
 }
 

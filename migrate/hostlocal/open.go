@@ -39,6 +39,9 @@ func (d *Dir) Prepare(entries []form.Entry, last map[int]netip.Addr) (form.Conte
 	return c, nil
 }
 
+// Prepared implements [form.Old].
+func (d *Dir) Prepared() (form.Contents, error) { return lookAt(d.beside()) }
+
 func (d *Dir) fillBeside(entries []form.Entry, last map[int]netip.Addr) error {
 	err := atOnce(len(entries), func(i int) error {
 		path := filepath.Join(d.beside(), entries[i].Addr.String())

@@ -48,6 +48,14 @@ func (l *listForm) Prepare(entries []form.Entry, last map[int]netip.Addr) (form.
 	return d.contents(), nil
 }
 
+func (l *listForm) Prepared() (form.Contents, error) {
+	d, there, err := readList(l.next())
+	if err != nil || !there {
+		return form.Contents{}, err
+	}
+	return d.contents(), nil
+}
+
 func (l *listForm) Open() error {
 	d, there, err := readList(l.path)
 	switch {
