@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/bolt-local/bolt-local/ipam"
@@ -240,5 +241,28 @@ func TestABootThatOnlyAnOperatorHasSeenYet(t *testing.T) {
 		n.older("b", "10.0.0.3")
 		n.idle()
 		n.wantBoth(map[string]string{"10.0.0.3": "b"})
+	})
+}
+
+// In legacy they would be held for ever.
+func TestWhatEarlierBootsHaveLeftMakesLegacyWait(t *testing.T) {
+	onPairs(t, func(t *testing.T, n *node) {
+		n.target = engine.Expand
+		n.mustAdd("a", "10.0.0.3")
+		n.reboot()
+		n.target = engine.Legacy
+		n.cannotSwap(tampered{unremovable: errors.New("input/output error")})
+		n.mustAdd("b", "10.0.0.9")
+		n.wantPhase(engine.Expand)
+		n.wantWaits("earlier boots")
+		if err := n.step(-1, false); !errors.Is(err, engine.ErrStep) {
+			t.Errorf("a step by hand: %v", err)
+		}
+		n.wantPhase(engine.Expand)
+		n.tamper = nil
+		n.mustAdd("b")
+		n.wantPhase(engine.Legacy)
+		n.wantWaits("")
+		n.wantHeld("the old form", entries(n.look()), map[string]string{"10.0.0.9": "b"})
 	})
 }

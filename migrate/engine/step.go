@@ -75,6 +75,8 @@ func (u *update) take(next Phase) (waits string, err error) {
 	case phase == Contract:
 		u.reopen = true
 		return "", nil
+	case next == Legacy && u.p.Epoch != u.n.Epoch(): // nobody there knows them from the living
+		return fmt.Sprintf("what earlier boots have left in %s could not be removed", u.old.Path()), nil
 	case next.Before(phase):
 		if addr, shared := u.sharedIn(all); shared {
 			return fmt.Sprintf("%s is held by two attachments, and %s can name one of them", addr, u.old.Path()), nil

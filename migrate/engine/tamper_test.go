@@ -3,6 +3,7 @@ package engine_test
 import (
 	"errors"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/bolt-local/bolt-local/migrate/form"
@@ -14,6 +15,8 @@ type tampered struct {
 	form.Old
 	// beforeApply, if set, runs between the look and the change.
 	beforeApply func([]form.Change)
+	// unremovable, if set, is the error of a change that removes an entry.
+	unremovable error
 	// The errors of making the form, and of the steps of a swap, nil where they work.
 	make, shut, prepare, open error
 }
@@ -21,6 +24,9 @@ type tampered struct {
 func (o tampered) Apply(changes []form.Change) ([]string, error) {
 	if o.beforeApply != nil {
 		o.beforeApply(changes)
+	}
+	if o.unremovable != nil && slices.ContainsFunc(changes, func(c form.Change) bool { return c.Want == nil }) {
+		return nil, o.unremovable
 	}
 	return o.Old.Apply(changes)
 }
