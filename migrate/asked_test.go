@@ -1,6 +1,7 @@
 package migrate
 
 import (
+	"bytes"
 	"errors"
 	"net/netip"
 	"os"
@@ -64,5 +65,32 @@ func TestTheFirstAddOfABootAsksTheCache(t *testing.T) {
 	call.Args = "IP=" + b.String()
 	if _, err := n.plugin().Add(call); ipam.CodeOf(err) != ipam.CodeRequestedTaken {
 		t.Errorf("ADD of %s, which b has, who lives: %v", b, err)
+	}
+}
+
+// What was excluded may be another plugin's, as what lay outside of all ranges.
+func TestAnAddThatEndsAnExclusionAsksTheCache(t *testing.T) {
+	for name, exclude := range map[string]struct{ before, after string }{
+		"it has gone":    {`"exclude":["10.6.0.8"],`, ""},
+		"it is narrower": {`"exclude":["10.6.0.8/31"],`, `"exclude":["10.6.0.9/32"],`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := newAiling(t)
+			add := func(exclude, id, args string) error {
+				call := n.call("podnet", "", id)
+				call.Args = args
+				call.Stdin = bytes.Replace(call.Stdin, []byte(`{"subnet"`), []byte("{"+exclude+`"subnet"`), 1)
+				_, err := n.plugin().Add(call)
+				return err
+			}
+			if err := add(exclude.before, "a", ""); err != nil {
+				t.Fatal(err)
+			}
+			n.spaces["/ns/s"] = 77
+			n.cached("podnet", "10.6.0.8", "s")
+			if err := add(exclude.after, "b", "IP=10.6.0.8"); ipam.CodeOf(err) != ipam.CodeRequestedTaken {
+				t.Errorf("ADD of 10.6.0.8, which s has, who lives: %v", err)
+			}
+		})
 	}
 }

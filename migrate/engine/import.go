@@ -269,14 +269,24 @@ func (u *update) adopt() error {
 }
 
 // covers tells whether each range of sets lies in one that is stored. Of one that
-// lies in several together it does not: there may be a gap between them.
+// lies in several together it does not: there may be a gap between them. Nor of one
+// that gives out what was excluded.
 func covers(stored, sets []record.RangeSet) bool {
 	for _, r := range slices.Concat(sets...) {
-		if !slices.ContainsFunc(slices.Concat(stored...), func(s record.Range) bool { return s.Contains(r.Start) && s.Contains(r.End) }) {
+		if !slices.ContainsFunc(slices.Concat(stored...), func(s record.Range) bool {
+			return s.Contains(r.Start) && s.Contains(r.End) && excludes(r.Exclude, s.Exclude)
+		}) {
 			return false
 		}
 	}
 	return true
+}
+
+// excludes tells whether each prefix of were lies in one of list.
+func excludes(list, were []netip.Prefix) bool {
+	return slices.Equal(list, were) || !slices.ContainsFunc(were, func(w netip.Prefix) bool {
+		return !slices.ContainsFunc(list, func(p netip.Prefix) bool { return p.Bits() <= w.Bits() && p.Contains(w.Addr()) })
+	})
 }
 
 // counted is for people.
