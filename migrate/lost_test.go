@@ -1,6 +1,7 @@
 package migrate
 
 import (
+	"fmt"
 	"maps"
 	"net/netip"
 	"os"
@@ -177,5 +178,20 @@ func TestADryRunOfBackfillAfterAHealingTellsWhatIsKnown(t *testing.T) {
 	fill.Configs, fill.Network = nil, "podnet"
 	if _, err := n.state(nil).Backfill(fill); err != nil {
 		t.Errorf("of podnet, which is stored: %v", err)
+	}
+}
+
+// In the chained role no directory is known, and ADD is refused all the same.
+func TestTheChainedStatusTellsOfALoss(t *testing.T) {
+	n, _ := twoNetworks(t, engine.Switch)
+	n.damaged(true)
+	n.repaired(store.Repair{})
+	n.refused("ADD", second(n.add("othernet", "", "new")), "othernet")
+	for network, want := range map[string]uint{"othernet": ipam.CodeUnavailable, "podnet": 0} {
+		conf := fmt.Appendf(nil, `{"cniVersion":"1.1.0","name":%q,"type":"bolt-local","ipam":{"dataDir":%q}}`, network, n.dir)
+		err := n.plugin().Status(ipam.Call{Stdin: conf})
+		if want == 0 && err != nil || want != 0 && ipam.CodeOf(err) != want {
+			t.Errorf("chained STATUS of %s: %v, want code %d", network, err, want)
+		}
 	}
 }

@@ -63,7 +63,11 @@ func (s State) Ready(network string, fn func(ipam.Reader) error) error {
 	look := func() error {
 		return s.Store.ReadWhole(func(tx *store.Tx) error {
 			existed = tx.Exists()
-			if err := s.whole(tx, call); err != nil {
+			asked := call
+			if tx.Network(network).Exists() { // the chained STATUS tells of a loss, too
+				asked.Kind = engine.KindAdd
+			}
+			if err := s.whole(tx, asked); err != nil {
 				return err
 			}
 			return s.engine(network).View(schema1{tx.Network(network), tx}, call, func(v engine.View) error { return fn(v) })
