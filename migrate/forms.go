@@ -52,11 +52,20 @@ func (s State) admit(network string, c form.Contents, accepted bool) error {
 		}
 	}
 	writes := slices.Contains([]engine.Phase{engine.Legacy, engine.Expand, engine.Switch}, target(s.Config))
-	if (writes || c.Exists && !c.Bare) && isVolatile(s.Store.Dir()) && !isVolatile(path) {
-		return ipam.Errorf(ipam.CodeConfig,
-			"ipam.dataDir %s is on tmpfs, and host-local's directory %s is not: after a reboot nobody would know which of them is right; put ipam.dataDir on a disk", s.Store.Dir(), path)
+	if writes || c.Exists && !c.Bare {
+		return s.outlives(path)
 	}
 	return nil
+}
+
+// outlives tells why host-local's directory must not be written: after a reboot its
+// files would be there, and no checkpoint that knows of them.
+func (s State) outlives(path string) error {
+	if !isVolatile(s.Store.Dir()) || isVolatile(path) {
+		return nil
+	}
+	return ipam.Errorf(ipam.CodeConfig,
+		"ipam.dataDir %s is on tmpfs, and host-local's directory %s is not: after a reboot nobody would know which of them is right; put ipam.dataDir on a disk", s.Store.Dir(), path)
 }
 
 // shutElsewhere tells of a tombstone of another checkpoint at the default place of

@@ -2,9 +2,11 @@ package migrate
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -38,6 +40,12 @@ func TestACheckpointOnTmpfsDoesNotWriteADirectoryOnADisk(t *testing.T) {
 			}
 			if unix.Access(n.dir, unix.F_OK) == nil && refused {
 				t.Error("a data directory was made")
+			}
+			if refused {
+				return
+			}
+			if _, err := n.state(nil).Rollback("podnet", true); !errors.Is(err, engine.ErrStep) || !strings.Contains(err.Error(), "tmpfs") {
+				t.Errorf("the step back: %v", err)
 			}
 		})
 	}

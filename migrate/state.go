@@ -238,6 +238,7 @@ func (s State) engine(network string) *engine.Engine {
 		OpenOld:   func(path string) form.Old { return unwatched{hostlocal.At(path), s.Store.Outside} },
 		Stale:     s.Stale,
 		Witness:   w,
+		Outlives:  s.outlives,
 		Another:   s.another,
 		Admit:     func(c form.Contents) error { return s.admit(network, c, false) },
 		Tombstone: form.Tombstone{Network: network, DataDir: s.Store.Dir(), BootID: s.Store.BootID()},

@@ -20,6 +20,9 @@ type Engine struct {
 	Witness Witness
 	// Admit tells why a network that is not yet known must not enter.
 	Admit func(form.Contents) error
+	// Outlives tells why the old form at a path must not be written: it would outlive
+	// the new one.
+	Outlives func(path string) error
 	// Another tells whether the data directory that a tombstone names has another
 	// checkpoint than this one.
 	Another func(dataDir string) bool

@@ -47,6 +47,8 @@ type node struct {
 	due func(ipam.Tx, func(netip.Addr) time.Time) error
 	// failCommit, if set, is the error of the commit of a call.
 	failCommit error
+	// outlives, if set, is why the old form must not be written.
+	outlives error
 	// admit, if set, tells why the network must not enter.
 	admit func(form.Contents) error
 
@@ -108,6 +110,7 @@ func (n *node) engine() *engine.Engine {
 			}
 			return n.admit(c)
 		},
+		Outlives:  func(string) error { return n.outlives },
 		Another:   func(dataDir string) bool { return dataDir != "/data" },
 		Tombstone: form.Tombstone{Network: enginetest.Network, DataDir: "/data", BootID: n.bootID()},
 		Deadline:  time.Now().Add(10 * time.Second),

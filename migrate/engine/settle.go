@@ -44,6 +44,9 @@ func (u *update) settle() error {
 		}
 	case phase == Switch && u.p.Phase == Contract && u.p.Pending != Switch:
 		u.warnf("%s is in use again although it was shut: both are merged, and the phase is switch", u.old.Path())
+		if err := u.Outlives(u.old.Path()); err != nil {
+			u.warnf("%v", err)
+		}
 	case phase == Switch && u.p.Pending == Contract && u.c.Stamp() == u.p.Stamp:
 		// The call that began the swap was cut, or could not do it.
 		switch {

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/bolt-local/bolt-local/migrate/engine"
@@ -219,5 +220,32 @@ func TestAStepBackByHandEndsASwapThatCouldNotBeDone(t *testing.T) {
 		n.wipe(0)
 		n.idle()
 		n.wantPhase(engine.Expand)
+	})
+}
+
+// Files on a disk would outlive a checkpoint on tmpfs.
+func TestAFormThatWouldOutliveTheCheckpointStaysShut(t *testing.T) {
+	onPairs(t, func(t *testing.T, n *node) {
+		n.shutOld()
+		n.outlives = errors.New("on tmpfs")
+		if err := n.step(-1, true); !errors.Is(err, engine.ErrStep) || !strings.Contains(err.Error(), "on tmpfs") {
+			t.Errorf("a step by hand: %v", err)
+		}
+		n.target = engine.Switch
+		all := map[string]string{"10.0.0.2": "a", n.mustAdd("b"): "b"}
+		n.wantPhase(engine.Contract)
+		n.wantWaits("on tmpfs")
+		if n.look().Shut == nil {
+			t.Errorf("the old form is open: %+v", n.look())
+		}
+		n.wantHeld("the view", n.view().held(), all)
+
+		if err := n.pair.Old.Unshut(); err != nil {
+			t.Fatal(err)
+		}
+		n.older("outsider", "10.0.0.9") // then there are files already
+		n.idle()
+		n.wantTold("on tmpfs")
+		n.wantPhase(engine.Switch)
 	})
 }

@@ -73,6 +73,9 @@ func (u *update) take(next Phase) (waits string, err error) {
 	case next == Contract:
 		return u.toContract(all)
 	case phase == Contract:
+		if err := u.Outlives(u.old.Path()); err != nil {
+			return err.Error(), nil
+		}
 		u.reopen = true
 		return "", nil
 	case next == Legacy && u.p.Epoch != u.n.Epoch(): // nobody there knows them from the living
