@@ -33,6 +33,33 @@ func (s State) oldPath(network string) string {
 	return filepath.Join(s.Config.LegacyParent, network)
 }
 
+// nested tells that the data directory is host-local's directory of the network, or
+// lies in it: both locks would be one file, or the swap would move the checkpoint away.
+func (s State) nested(network string) error {
+	path := s.oldPath(network)
+	if path == "" || !isIn(s.Store.Dir(), path) {
+		return nil
+	}
+	return ipam.Errorf(ipam.CodeConfig, "ipam.dataDir %s lies in host-local's directory %s, which follows from ipam.migration.hostLocalDir: set ipam.dataDir to another directory",
+		s.Store.Dir(), path)
+}
+
+// isIn tells whether dir is at path or below, by its name or by where that leads.
+func isIn(dir, path string) bool {
+	there, err := os.Stat(path)
+	for dir, path = filepath.Clean(dir), filepath.Clean(path); ; dir = filepath.Dir(dir) {
+		if dir == path {
+			return true
+		}
+		if info, statErr := os.Stat(dir); err == nil && statErr == nil && os.SameFile(info, there) {
+			return true
+		}
+		if dir == filepath.Dir(dir) {
+			return false
+		}
+	}
+}
+
 // admit tells why a network that is not stored must not become so. accepted: it
 // is known that allocations were lost.
 func (s State) admit(network string, c form.Contents, accepted bool) error {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/bolt-local/bolt-local/ipam"
 	"github.com/bolt-local/bolt-local/migrate/engine"
+	"github.com/bolt-local/bolt-local/store"
 )
 
 // After a reboot there would be files on the disk, and no checkpoint that knows
@@ -112,5 +113,58 @@ func TestADelOfThePreviousBootDoesNotClaimANetworkThatHasMoved(t *testing.T) {
 	}
 	if _, err := n.add("podnet", "", "d"); ipam.CodeOf(err) != ipam.CodeConfig {
 		t.Errorf("an ADD with the old configuration: %v", err)
+	}
+}
+
+// Both locks would be one file, or the swap would take the checkpoint along.
+func TestADataDirectoryInHostLocalsDirectoryIsRefused(t *testing.T) {
+	for name, in := range map[string]func(parent string) (dataDir string){
+		"the same": func(parent string) string { return filepath.Join(parent, "podnet") },
+		"below it": func(parent string) string { return filepath.Join(parent, "podnet", "bolt") },
+		"the same, by a link": func(parent string) string {
+			if err := os.Symlink(parent, parent+".link"); err != nil {
+				t.Fatal(err)
+			}
+			return filepath.Join(parent+".link", "podnet", "bolt")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := newAiling(t)
+			parent := n.dir
+			n.hostLocalAdds("podnet", "10.6.0.2", "old")
+			n.hostLocalAdds("podnet", "10.6.0.3", "older")
+			n.dir = in(parent)
+			call := func(id string) ipam.Call {
+				c := n.call("podnet", "", id)
+				c.Stdin = bytes.Replace(c.Stdin, []byte(`"migration":{`), fmt.Appendf(nil, `"migration":{"hostLocalDir":%q,`, parent), 1)
+				return c
+			}
+			refused := func(verb string, err error, want uint) {
+				t.Helper()
+				if ipam.CodeOf(err) != want || !strings.Contains(err.Error(), "ipam.dataDir") || !strings.Contains(err.Error(), "hostLocalDir") {
+					t.Errorf("%s: %v", verb, err)
+				}
+			}
+			_, err := n.plugin().Add(call("a"))
+			refused("ADD", err, ipam.CodeConfig)
+			refused("STATUS", n.plugin().Status(call("")), ipam.CodeUnavailable)
+			if err := n.plugin().Del(call("old")); err != nil {
+				t.Errorf("DEL: %v", err)
+			}
+			for addr, held := range map[string]bool{"10.6.0.2": false, "10.6.0.3": true} {
+				if _, err := os.Stat(filepath.Join(parent, "podnet", addr)); (err == nil) != held {
+					t.Errorf("the file of %s: %v, want it there: %t", addr, err, held)
+				}
+			}
+			if err := n.plugin().GC(call("")); err != nil {
+				t.Errorf("GC: %v", err)
+			}
+			if _, err := os.Stat(filepath.Join(parent, "podnet", "10.6.0.3")); err == nil {
+				t.Error("GC has left the file of 10.6.0.3")
+			}
+			if _, err := os.Stat(n.file(store.CheckpointFile)); err == nil {
+				t.Error("a checkpoint was made in host-local's directory")
+			}
+		})
 	}
 }

@@ -56,6 +56,9 @@ func (s State) Ready(network string, fn func(ipam.Reader) error) error {
 	if call.OldPath != "" {
 		call.Kind = engine.KindAdd
 	}
+	if err := s.nested(network); err != nil {
+		return s.cniError(err)
+	}
 	if err := s.Store.Writable(); err != nil { // a link would pass for damage
 		return s.cniError(err)
 	}
@@ -108,7 +111,13 @@ func (s State) Update(verb ipam.Verb, network string, fn func(ipam.Tx) error) er
 		// The DEL of a pod that host-local gave its address may be the first call.
 		op.Creates = op.Creates || (call.Enters && !s.Store.Exists() && hostlocal.At(call.OldPath).HoldsSomething())
 	}
-	var err error
+	err := s.nested(network)
+	switch {
+	case err != nil && verb == ipam.VerbAdd:
+		return s.cniError(err)
+	case err != nil && op.Runtime: // no ADD has succeeded: what is held is host-local's
+		return s.cniError(s.engine(network).UpdateOld(call, fn))
+	}
 	switch call.Kind {
 	case engine.KindAdd:
 		err = s.admitFirst(network, false)

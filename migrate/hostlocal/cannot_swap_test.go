@@ -34,6 +34,12 @@ func TestADirectoryThatCannotBeSwappedStaysOpen(t *testing.T) {
 			mount(t, "overlay", filepath.Join(root, "networks"), "overlay", 0, data)
 			return dirOf(filepath.Join(root, "networks"), "podnet")
 		},
+		"what other networks are in": func(t *testing.T) *Dir {
+			d := newDir(t, someFiles())
+			must(t, os.Mkdir(filepath.Join(d.path, "othernet"), 0o755))
+			must(t, os.WriteFile(filepath.Join(d.path, "othernet", lockName), nil, 0o600))
+			return d
+		},
 		"on a file system that has no exchange": func(t *testing.T) *Dir { swapFails(t, unix.EINVAL); return newDir(t, someFiles()) },
 		"on a kernel that has none":             func(t *testing.T) *Dir { swapFails(t, unix.ENOSYS); return newDir(t, someFiles()) },
 		"across file systems":                   func(t *testing.T) *Dir { swapFails(t, unix.EXDEV); return newDir(t, someFiles()) },

@@ -39,6 +39,9 @@ func (d *Dir) Shut(t form.Tombstone) error {
 
 // swapIn puts the tombstone in the place of the directory.
 func (d *Dir) swapIn(t form.Tombstone) error {
+	if err := d.holdsNetworks(); err != nil {
+		return err
+	}
 	if err := d.clearBeside(); err != nil {
 		return err
 	}
@@ -51,6 +54,24 @@ func (d *Dir) swapIn(t form.Tombstone) error {
 	}
 	failpoint.Hit("hostlocal.after-swap")
 	return d.syncSwap()
+}
+
+// holdsNetworks tells of a directory in the directory that has a lock in it, as
+// those of other networks and of checkpoints: it would be moved away.
+func (d *Dir) holdsNetworks() error {
+	entries, err := os.ReadDir(d.path)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if !e.IsDir() {
+			continue
+		}
+		if _, err := os.Lstat(d.file(filepath.Join(e.Name(), lockName))); err == nil {
+			return fmt.Errorf("%w: %s holds %s, which another network or a checkpoint is in: keep that elsewhere", form.ErrCannotShut, d.path, e.Name())
+		}
+	}
+	return nil
 }
 
 // putTombstone writes the tombstone where nothing is, and where by now nobody has
