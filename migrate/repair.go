@@ -39,6 +39,7 @@ func (s State) witnessed(r store.Repair, cacheDirs []string) store.Repair {
 		}
 	}
 	r.Changed = engine.Changed
+	r.Elsewhere = engine.OldAlone
 	r.Witnesses = func(migrations map[string][]byte) ([]store.Witness, error) {
 		return s.witnesses(migrations, tombstones, cacheDirs, r.Accept)
 	}

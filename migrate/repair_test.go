@@ -266,6 +266,30 @@ func TestRestoreLeavesBothFormsAlike(t *testing.T) {
 	}
 }
 
+// What is put into the checkpoint of such a network counts for nobody.
+func TestRestoreTakesNothingInLegacy(t *testing.T) {
+	n := newAiling(t)
+	n.mustAdd("podnet", "switch", "a")
+	n.mustAdd("podnet", "switch", "b")
+	backup := n.backup()
+	for range 2 {
+		n.mustAdd("podnet", "legacy", "a")
+	}
+	if err := n.plugin().Del(n.call("podnet", "legacy", "b")); err != nil { // and b lives all the same
+		t.Fatal(err)
+	}
+	report, err := n.state(nil).Restore(store.Repair{Backup: backup}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(report.Allocations) != 0 || len(report.Notes) != 1 || !strings.Contains(report.Notes[0], "podnet is in legacy") {
+		t.Errorf("allocations %v, notes %q", report.Allocations, report.Notes)
+	}
+	if got, now := n.held("podnet"); now != engine.Legacy || len(got) != 1 {
+		t.Errorf("podnet has %v, in %s", got, now)
+	}
+}
+
 // Until the next call the network is stored in contract, and its directory is open.
 func TestRestoreAfterAStepBackFromContractLeavesBothFormsAlike(t *testing.T) {
 	n := newAiling(t)

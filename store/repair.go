@@ -37,6 +37,9 @@ type Repair struct {
 	// Changed returns a network's document for allocations that are not those of
 	// its older form, so that the next call brings both together.
 	Changed func(migration []byte) []byte
+	// Elsewhere tells by a network's document that its allocations are kept in its older
+	// form alone, so that nothing that is put into the checkpoint counts.
+	Elsewhere func(migration []byte) bool
 }
 
 // Witness is what something beside the checkpoint knows of a network.

@@ -103,7 +103,7 @@ func (m *reconciling) run(current *content) (*content, error) {
 		m.changed = true
 		return m.alone()
 	}
-	claims := m.backup.claims("the backup", m.bootID, m.repair.Alive)
+	claims := m.inForce(current, m.backup.claims("the backup", m.bootID, m.repair.Alive))
 	rest := mergeRest([]source{{content: m.backup}}, m.bootID)
 	delete(rest.buckets, bucketMeta)
 	current.endLosses(m.bootID)
@@ -128,6 +128,22 @@ func (m *reconciling) run(current *content) (*content, error) {
 	}
 	m.losses(current)
 	return current, nil
+}
+
+// inForce leaves out the claims of networks whose allocations are kept elsewhere.
+func (m *reconciling) inForce(current *content, claims []claim) []claim {
+	told := map[string]bool{}
+	return slices.DeleteFunc(claims, func(cl claim) bool {
+		doc := current.migration(cl.network)
+		if doc == nil || m.repair.Elsewhere == nil || !m.repair.Elsewhere(doc) {
+			return false
+		}
+		if !told[cl.network] {
+			told[cl.network] = true
+			m.report.Notes = append(m.report.Notes, fmt.Sprintf("network %s is in legacy: its directory alone counts, and nothing was taken from the backup", cl.network))
+		}
+		return true
+	})
 }
 
 // loseIn marks the networks of rest that are not known now, where networks were

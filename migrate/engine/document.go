@@ -27,6 +27,12 @@ func OldPath(doc []byte) string {
 	return p.OldPath
 }
 
+// OldAlone tells whether the old form alone counts.
+func OldAlone(doc []byte) bool {
+	p, err := decodeProgress(doc)
+	return err == nil && p.Phase == Legacy
+}
+
 // Changed returns the document of a network whose allocations are not those of
 // its old form any more: the next call takes the old form for replaced, and
 // brings both together.
