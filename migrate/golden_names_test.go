@@ -110,6 +110,7 @@ var namesOnDisk = []string{
 // does not know them keeps them.
 var namesAdded = []string{
 	"migration .asked",
+	"migration .setAside[].name",
 }
 
 func TestTheNamesOnDiskAreThoseOf010(t *testing.T) {

@@ -45,6 +45,10 @@ func (s *Store) readFile(path, name string, deadline time.Time) (source, error) 
 	}
 	_, err = inspect(f, true)
 	_ = f.Close()
+	var content error // what a newer schema has may not fit together for this one
+	if errors.Is(err, errContent) {
+		content, err = err, nil
+	}
 	if err != nil {
 		return source{}, unusable(path, err)
 	}
@@ -53,6 +57,9 @@ func (s *Store) readFile(path, name string, deadline time.Time) (source, error) 
 		t, err := s.begin(tx, nil, "") // all of it was looked at
 		if err == nil {
 			err = t.format.mayWrite()
+		}
+		if err == nil {
+			err = content
 		}
 		if err == nil {
 			err = t.Verify()
