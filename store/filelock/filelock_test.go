@@ -67,6 +67,62 @@ func TestALockIsHeldUntilItIsUnlocked(t *testing.T) {
 	}
 }
 
+func TestWhetherWhatIsHeldIsStillInPlace(t *testing.T) {
+	for name, c := range map[string]struct {
+		meanwhile func(dir string) error
+		want      bool
+	}{
+		"nothing":                  {func(string) error { return nil }, true},
+		"its directory is gone":    {os.RemoveAll, false},
+		"its directory is another": {anotherDir, false},
+		"it is another":            {func(dir string) error { return replaceFile(filepath.Join(dir, "lock")) }, false},
+		"it cannot be looked at":   {loopOfLinks, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := lockFile(t)
+			l, err := Acquire(path, Options{Write: true, Deadline: soon()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Unlock()
+			if err := c.meanwhile(filepath.Dir(path)); err != nil {
+				t.Fatal(err)
+			}
+			if got := l.InPlace(); got != c.want {
+				t.Errorf("in place: %v", got)
+			}
+		})
+	}
+}
+
+// anotherDir moves a directory away, and makes one like it.
+func anotherDir(dir string) error {
+	if err := os.Rename(dir, dir+"-away"); err != nil {
+		return err
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, "lock"), nil, 0o600)
+}
+
+// loopOfLinks stands in a directory's place: to look behind it is an error, for root
+// as well.
+func loopOfLinks(dir string) error {
+	if err := os.Rename(dir, dir+"-away"); err != nil {
+		return err
+	}
+	return os.Symlink(dir, dir)
+}
+
+// replaceFile puts another file in the place of one.
+func replaceFile(path string) error {
+	if err := os.WriteFile(path+".new", nil, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(path+".new", path)
+}
+
 func TestAFreeLockIsHadPastTheDeadline(t *testing.T) {
 	l, err := Acquire(lockFile(t), Options{Deadline: time.Now().Add(-time.Hour)})
 	if err != nil {

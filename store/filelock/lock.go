@@ -1,6 +1,8 @@
 package filelock
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 
 	"github.com/gofrs/flock"
@@ -25,12 +27,13 @@ func (l *Lock) Unlock() error {
 }
 
 // InPlace tells whether the file that is held is still the one on disk under its
-// name: its directory may have been replaced.
+// name: its directory may have been replaced. What cannot be looked at is taken to
+// be there.
 func (l *Lock) InPlace() bool {
-	held, err := l.Stat()
-	if err != nil {
-		return false
-	}
 	now, err := os.Lstat(l.Path())
-	return err == nil && os.SameFile(held, now)
+	if err != nil {
+		return !errors.Is(err, fs.ErrNotExist)
+	}
+	held, err := l.Stat()
+	return err != nil || os.SameFile(held, now)
 }
