@@ -91,7 +91,8 @@ func (c *Client) Sandboxes(ctx context.Context, identify Identify) (Listing, err
 }
 
 // Unready tells of sandboxes that were not ready, without those that are gone, or
-// of the host's network. The error names one of which the runtime could not tell.
+// of the host's network. The error names one of which the runtime could not tell, or
+// not with its network namespace.
 func (c *Client) Unready(ctx context.Context, ids []string, identify Identify) ([]backfill.Sandbox, error) {
 	answers, err := c.statuses(ctx, ids, identify)
 	if err != nil {
@@ -110,6 +111,8 @@ func (c *Client) Unready(ctx context.Context, ids []string, identify Identify) (
 			return nil, fmt.Errorf("%w at %s: it was not asked for sandbox %s, as %d had no answer within %s", ErrRuntime, c.endpoint, ids[i], maxHanging, c.timeout)
 		case a.err != nil:
 			return nil, a.err
+		case a.plainly != nil: // its namespace may be alive
+			return nil, a.plainly
 		default:
 			all = append(all, a.sandbox)
 		}

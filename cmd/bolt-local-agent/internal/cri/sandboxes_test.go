@@ -193,10 +193,13 @@ func TestASandboxThatIsStartedMeanwhileIsTold(t *testing.T) {
 func TestOfSandboxesThatAreNotReadyThoseThatAreThereAreTold(t *testing.T) {
 	for name, c := range map[string]struct {
 		fails string
+		plain string // fails with the verbose information alone
 		want  string // a part of the error, "" for none
 	}{
-		"one was removed meanwhile":   {"gone", ""},
-		"one that is there cannot be": {"a", "asking for sandbox a: its state is lost"},
+		"one was removed meanwhile":     {"gone", "", ""},
+		"one that is there cannot be":   {"a", "", "asking for sandbox a: its state is lost"},
+		"the namespace of one is not":   {"a", "a", "asking for sandbox a: its state is lost"},
+		"nor that of one that has none": {"host", "host", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			client, _ := serve(t, runtime{
@@ -209,6 +212,16 @@ func TestOfSandboxesThatAreNotReadyThoseThatAreThereAreTold(t *testing.T) {
 					case c.fails:
 						return nil, status.Error(codes.Internal, "its state is lost")
 					case "host":
+						r.Status.Linux = &runtimeapi.LinuxPodSandboxStatus{Namespaces: &runtimeapi.Namespace{Options: &runtimeapi.NamespaceOption{Network: runtimeapi.NamespaceMode_NODE}}}
+					}
+					return r, nil
+				},
+				plain: func(_ context.Context, id string) (*runtimeapi.PodSandboxStatusResponse, error) {
+					if id != c.plain {
+						return nil, status.Error(codes.Internal, "nor without")
+					}
+					r := running(id, "10.0.0.5")
+					if id == "host" {
 						r.Status.Linux = &runtimeapi.LinuxPodSandboxStatus{Namespaces: &runtimeapi.Namespace{Options: &runtimeapi.NamespaceOption{Network: runtimeapi.NamespaceMode_NODE}}}
 					}
 					return r, nil

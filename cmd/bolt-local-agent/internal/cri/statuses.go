@@ -26,6 +26,7 @@ type answer struct {
 	asked              bool
 	sandbox            backfill.Sandbox
 	ready, hostNetwork bool
+	plainly            error // why it was told without the verbose information, nil where with it
 	err                error
 	hung               bool // err came at the deadline, or little before
 }
@@ -115,23 +116,24 @@ func hasCode(err error, want codes.Code) bool {
 
 // askFor asks without the verbose information where that cannot be had, as where
 // containerd has lost what it keeps of the pause container: the pod and its
-// addresses are told all the same. The error is that of the first question.
-func (c *Client) askFor(ctx context.Context, id string) (*runtimeapi.PodSandboxStatusResponse, error) {
-	r, err := c.runtime.PodSandboxStatus(ctx, &runtimeapi.PodSandboxStatusRequest{PodSandboxId: id, Verbose: true})
+// addresses are told all the same, and plainly is why. The error is that of the
+// first question.
+func (c *Client) askFor(ctx context.Context, id string) (r *runtimeapi.PodSandboxStatusResponse, plainly, err error) {
+	r, err = c.runtime.PodSandboxStatus(ctx, &runtimeapi.PodSandboxStatusRequest{PodSandboxId: id, Verbose: true})
 	if err == nil || ctx.Err() != nil {
-		return r, err
+		return r, nil, err
 	}
 	if r, plainErr := c.runtime.PodSandboxStatus(ctx, &runtimeapi.PodSandboxStatusRequest{PodSandboxId: id}); plainErr == nil {
-		return r, nil
+		return r, err, nil
 	}
-	return nil, err
+	return nil, nil, err
 }
 
 func (c *Client) status(ctx context.Context, id string, identify Identify) answer {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	began := time.Now()
-	r, err := c.askFor(ctx, id)
+	r, plainly, err := c.askFor(ctx, id)
 	if err != nil {
 		late := time.Since(began) > c.timeout/2 // the runtime knows the deadline, too, and may be the first to fail
 		return answer{err: c.failed("asking for sandbox "+id, err), hung: late}
@@ -154,6 +156,9 @@ func (c *Client) status(ctx context.Context, id string, identify Identify) answe
 			Pod:        podOf(s),
 			Interfaces: withUnnamed(told.interfaces, addrs),
 		},
+	}
+	if plainly != nil {
+		a.plainly = c.failed("asking for sandbox "+id, plainly)
 	}
 	if s.CreatedAt > 0 {
 		a.sandbox.CreatedAt = time.Unix(0, s.CreatedAt)
