@@ -159,9 +159,10 @@ func ParseLenient(stdin []byte) *Config {
 
 // The fields that are read. Those of the outer objects belong to all plugins.
 var (
-	topSchema = schema{names: []string{
-		"cniVersion", "name", "type", "capabilities", "isGateway", "isDefaultGateway", "ipam", "runtimeConfig", "args",
-	}}
+	topSchema = schema{
+		names: []string{"cniVersion", "name", "type", "ipam", "runtimeConfig", "args"},
+		hints: []string{"capabilities", "isGateway", "isDefaultGateway"}, // libcni's, and bridge's
+	}
 
 	ipamSchema = schema{ours: true, names: []string{
 		"type", "subnet", "rangeStart", "rangeEnd", "gateway", "ranges", "routes", "dataDir", "resolvConf",
@@ -177,7 +178,6 @@ var (
 )
 
 // bringsRanges tells whether the configuration asks the runtime for range sets.
-// The field is libcni's, so that nothing is an error in it.
 func bringsRanges(top object) bool {
 	capabilities, _ := top.fields["capabilities"].(map[string]any)
 	return capabilities["ipRanges"] == true

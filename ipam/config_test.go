@@ -324,6 +324,16 @@ func TestAGatewayThatBridgeWouldMakeUpIsMentioned(t *testing.T) {
 	}
 }
 
+func TestNothingIsAnErrorInFieldsOfOtherPlugins(t *testing.T) {
+	for _, member := range []string{
+		`"isGateway":true,"isgateway":false`, `"isDefaultGateway":[1],"ISDEFAULTGATEWAY":{}`, `"capabilities":{"ips":true},"Capabilities":7`,
+	} {
+		if _, err := ParseConfig(delegate(`"subnet":"10.0.0.0/24"`, member), ""); err != nil {
+			t.Errorf("%s: %v", member, err)
+		}
+	}
+}
+
 func TestTheChainedRoleNeedsNothing(t *testing.T) {
 	for _, tt := range []struct{ name, ipam string }{
 		{"no ipam", ``},

@@ -19,6 +19,9 @@ import (
 // schema lists the fields of one JSON object that are read.
 type schema struct {
 	names []string
+	// hints are further ones, of which another plugin is the judge: nothing is an
+	// error in them.
+	hints []string
 	// ours says that no other plugin reads the object, so that a field which
 	// nearly has one of the names is worth a warning.
 	ours bool
@@ -107,7 +110,11 @@ func (d *decoder) object(path string, value any, s schema) object {
 			}
 			continue
 		}
-		if other, twice := written[name]; twice {
+		other, twice := written[name]
+		if twice && slices.Contains(s.hints, name) {
+			continue
+		}
+		if twice {
 			d.fail(Errorf(CodeConfig, "%s is given twice, as %q and as %q; keep one", o.at(name), other, key))
 			if key != name {
 				continue
@@ -121,9 +128,11 @@ func (d *decoder) object(path string, value any, s schema) object {
 
 // match returns the name that key stands for.
 func (s schema) match(key string) (string, bool) {
-	for _, name := range s.names {
-		if strings.EqualFold(name, key) {
-			return name, true
+	for _, names := range [...][]string{s.names, s.hints} {
+		for _, name := range names {
+			if strings.EqualFold(name, key) {
+				return name, true
+			}
 		}
 	}
 	return "", false
