@@ -28,9 +28,9 @@ func newHealth(now func() time.Time, limit time.Duration) *health {
 }
 
 // longestRound is far more than a round takes that ends at all: it asks the runtime
-// some ten times for longer than one answer may take, and waits for the lock.
+// some twenty times for longer than one answer may take, and waits for the lock.
 func longestRound(timeout, confirmAfter time.Duration) time.Duration {
-	return 10*time.Minute + 12*timeout + confirmAfter
+	return 10*time.Minute + 25*timeout + confirmAfter
 }
 
 // set says how it goes within a round.
