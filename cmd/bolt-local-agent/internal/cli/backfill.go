@@ -49,8 +49,9 @@ and the exit status is 1.
 
 Where ADD was refused because allocations had been lost, it is served again if
 the runtime has told of every pod, and of one at least, each address lies in a
-known range, none is in conflict, and every configuration and cached result
-could be read; else a line says why not, and the exit status is 1.`,
+known range, none is in conflict, none that is not ready may run unrecorded, and
+every configuration and cached result could be read; else a line says why not,
+and the exit status is 1.`,
 		Example: `  bolt-local-agent backfill --dry-run
   bolt-local-agent backfill`,
 	}
