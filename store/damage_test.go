@@ -351,3 +351,21 @@ func TestALinkInThePlaceOfTheDeferredDirectoryIsLeftAlone(t *testing.T) {
 		t.Errorf("the link's target has mode %v, %v", info.Mode(), err)
 	}
 }
+
+// What a newer schema has in the place of the numbers of boots says nothing to this
+// version: it must not be healed away, in a new boot least of all.
+func TestANewerSchemaIsToldBeforeItsEpochs(t *testing.T) {
+	n := newNodeWith(t, 1)
+	n.byAnother(func(tx *bolt.Tx) error {
+		meta := tx.Bucket([]byte(bucketMeta))
+		return errors.Join(
+			meta.Put([]byte(keyFormat), []byte(`{"schema":3,"oldestWriter":2,"writer":"2.0.0","created":"2030-01-01T00:00:00Z","id":"x"}`)),
+			meta.Bucket([]byte(bucketEpochs)).Put([]byte("boot-001"), []byte("twelve bytes")))
+	})
+	n.boot = "boot-002"
+	n.refuses(ErrFormat)
+	before := n.digest()
+	if err := n.heal(); !errors.Is(err, ErrFormat) || errors.Is(err, ErrDamaged) || n.digest() != before {
+		t.Errorf("healing: %v", err)
+	}
+}

@@ -47,6 +47,9 @@ func (t *Tx) readMeta(bootID string) error {
 		return fmt.Errorf("%s: %w", t.store.Path(), err)
 	}
 	if t.epochs, err = readEpochs(t.bucket([]string{bucketMeta, bucketEpochs}), bootID); err != nil {
+		if newer := t.format.mayWrite(); newer != nil {
+			err = newer // which may have others there
+		}
 		return fmt.Errorf("%s: %w", t.store.Path(), err)
 	}
 	t.epoch = t.epochs.current(bootID)
