@@ -77,6 +77,9 @@ func (u *update) settle() error {
 		if err := u.old.Sync(); err != nil { // it would be noted as done, and undone by a power cut
 			u.warnf("%v", err)
 			pending = u.p.Pending
+			if phase == Contract && pending == Switch { // what stands ready does not get what comes from now on
+				u.p.Stamp = ""
+			}
 		}
 	}
 	u.p.Phase, u.p.Pending = phase, pending

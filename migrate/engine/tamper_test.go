@@ -18,7 +18,7 @@ type tampered struct {
 	// unremovable, if set, is the error of a change that removes an entry.
 	unremovable error
 	// The errors of making the form, and of the steps of a swap, nil where they work.
-	make, shut, prepare, open error
+	make, shut, prepare, open, sync error
 }
 
 func (o tampered) Apply(changes []form.Change) ([]string, error) {
@@ -50,6 +50,13 @@ func (o tampered) Prepare(entries []form.Entry, last map[int]netip.Addr) (form.C
 		return form.Contents{}, o.prepare
 	}
 	return o.Old.Prepare(entries, last)
+}
+
+func (o tampered) Sync() error {
+	if o.sync != nil {
+		return o.sync
+	}
+	return o.Old.Sync()
 }
 
 func (o tampered) Open() error {

@@ -287,6 +287,24 @@ func TestAnADDThatOpensWhatWasAnnouncedIsCutAndLosesNothing(t *testing.T) {
 	})
 }
 
+// What was prepared is out of date then, and must not be opened as it is.
+func TestWhatWasAnnouncedDoesNotOutliveACallThatCannotTidyUp(t *testing.T) {
+	onPairs(t, func(t *testing.T, n *node) {
+		all := n.announced()
+		n.cannotSwap(tampered{sync: errCommit})
+		n.mustDel("b")
+		n.tamper = nil
+		for addr, id := range all {
+			if id == "b" {
+				delete(all, addr)
+			}
+		}
+		all[n.mustAdd("c")] = "c"
+		n.wantPhase(engine.Switch)
+		n.wantBoth(all)
+	})
+}
+
 func TestAnADDThatOpensWhatWasAnnouncedIsKilledAtEveryPoint(t *testing.T) {
 	for name, also := range map[string]tampered{"it is opened": {}, "it still cannot be": {open: errMountPoint}} {
 		t.Run(name, func(t *testing.T) {
