@@ -49,6 +49,31 @@ func TestAFlippedBitInTheNumberOfABootGivesNoAddressAway(t *testing.T) {
 	}
 }
 
+// The same without a journal: what a repair finds has to be of this boot, also where
+// no namespace tells that it is.
+func TestARepairDoesNotBelieveAFlippedNumberOfABoot(t *testing.T) {
+	for name, flip := range map[string]func(*ailing){
+		"the number": func(n *ailing) { n.flip(`boot-000001\x00{7}\x01`, len("boot-000001")+2, 1) },
+		"the boot":   func(n *ailing) { n.flip(`boot-000001\x00{7}\x01`, len("boot-00000"), 2) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			n, held := twoNetworks(t, engine.Switch)
+			held[n.mustAdd("podnet", "contract", "c")] = "c"
+			if _, err := n.state(nil).Advance("podnet", true); err != nil {
+				t.Fatal(err)
+			}
+			flip(n)
+			n.put(store.JournalFile, nil)
+			n.refused("ADD", second(n.add("podnet", "contract", "z")))
+			n.repaired(store.Repair{Accept: true})
+			held[n.mustAdd("podnet", "contract", "z")] = "z"
+			if got, phase := n.held("podnet"); !maps.Equal(got, held) || phase != engine.Contract {
+				t.Errorf("podnet has %v in %s, want %v", got, phase, held)
+			}
+		})
+	}
+}
+
 // In a name, the mark of a loss ends, or what stands in the way of an ADD.
 func TestAFlippedBitInANameIsHealed(t *testing.T) {
 	n, _ := twoNetworks(t, engine.Switch)

@@ -8,6 +8,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/bolt-local/bolt-local/store/crc32c"
+	"github.com/bolt-local/bolt-local/store/record"
 )
 
 // meta/commit is <random, 32 hex digits>-<checksum, 8 hex digits>. The checksum is
@@ -68,6 +69,44 @@ func (s *metaSum) bucket(path [][]byte, b *bolt.Bucket) error {
 		s.add(path, k, v)
 		return nil
 	})
+}
+
+// content is bucket of a checkpoint in memory.
+func (s *metaSum) content(path [][]byte, c *content) {
+	if c == nil {
+		return
+	}
+	for _, name := range c.names() {
+		if value, is := c.values[name]; is {
+			s.add(path, []byte(name), value)
+		} else {
+			s.content(append(path[:len(path):len(path)], []byte(name)), c.buckets[name])
+		}
+	}
+}
+
+// misnumbered tells that the numbers of boots are not to be believed, as meta is not
+// as it was written.
+func (c *content) misnumbered() bool {
+	var s metaSum
+	s.content([][]byte{[]byte(bucketMeta)}, c.at(bucketMeta))
+	return s.check() != nil
+}
+
+// renumber gives a boot that has written to c the highest number of a record, each of
+// which has a checksum of its own, and forgets those of all others.
+func (c *content) renumber(bootID string) {
+	newest := uint64(1)
+	for name, network := range c.at(bucketNetworks).each() {
+		for key, value := range network.at(bucketAllocations).eachValue() {
+			if addr, err := keyAddr([]byte(key)); err == nil && record.Sound(name, addr, value) {
+				newest = max(newest, record.EpochOf(value))
+			}
+		}
+	}
+	delete(c.make(bucketMeta).buckets, bucketEpochs)
+	delete(c.at(bucketMeta).values, keyAccepted)
+	c.put([]string{bucketMeta, bucketEpochs}, bootID, uint64Bytes(newest))
 }
 
 // newCommit is what meta/commit says of a transaction that changes nothing in meta

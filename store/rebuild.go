@@ -168,7 +168,11 @@ func (b *rebuild) read() error {
 		_, err := unseal("", keyLost, lost)
 		b.othersLost = b.othersLost || err != nil // a mark that cannot be read is one
 	}
+	boots := append(s.bootsOnFile(), b.repair.Boots...)
 	for _, src := range b.sources {
+		if src.misnumbered && b.bootID != "" && (src.content.knowsBoot(b.bootID) || slices.Contains(boots, b.bootID)) {
+			src.content.renumber(b.bootID)
+		}
 		src.content.sanitize()
 		src.content.endLosses(b.bootID)
 	}

@@ -43,6 +43,7 @@ func salvage(path, name string) (source, error) {
 	if errors.Is(err, pages.ErrDamaged) || errors.Is(err, ErrDamaged) {
 		err = nil // there is no more to be had
 	}
+	src.misnumbered = src.content.misnumbered()
 	return src, err
 }
 

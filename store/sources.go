@@ -22,6 +22,8 @@ type source struct {
 	names map[string]bool
 	// whole: nothing of it is missing.
 	whole bool
+	// misnumbered: see [content.misnumbered].
+	misnumbered bool
 	// given: a person has named it, and knows of which node it is.
 	given bool
 }
