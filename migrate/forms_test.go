@@ -168,3 +168,31 @@ func TestADataDirectoryInHostLocalsDirectoryIsRefused(t *testing.T) {
 		})
 	}
 }
+
+// The configuration was changed since the last ADD: what is held is in the checkpoint.
+func TestADelIsCarriedOutWhereADataDirectoryIsInHostLocalsByNow(t *testing.T) {
+	for name, free := range map[string]func(*ipam.Plugin, ipam.Call) error{
+		"DEL": (*ipam.Plugin).Del,
+		"GC":  (*ipam.Plugin).GC,
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := newAiling(t)
+			parent := n.dir
+			n.dir = filepath.Join(parent, "podnet")
+			call := func(id, hostLocalDir string) ipam.Call {
+				c := n.call("podnet", "contract", id)
+				c.Stdin = bytes.Replace(c.Stdin, []byte(`"migration":{`), fmt.Appendf(nil, `"migration":{"hostLocalDir":%q,`, hostLocalDir), 1)
+				return c
+			}
+			if _, err := n.plugin().Add(call("a", filepath.Join(parent, "elsewhere"))); err != nil {
+				t.Fatal(err)
+			}
+			if err := free(n.plugin(), call("a", parent)); err != nil {
+				t.Fatal(err)
+			}
+			if got, phase := n.held("podnet"); len(got) != 0 || phase != engine.Contract {
+				t.Errorf("podnet has %v in %s", got, phase)
+			}
+		})
+	}
+}

@@ -115,8 +115,10 @@ func (s State) Update(verb ipam.Verb, network string, fn func(ipam.Tx) error) er
 	switch {
 	case err != nil && verb == ipam.VerbAdd:
 		return s.cniError(err)
-	case err != nil && op.Runtime: // no ADD has succeeded: what is held is host-local's
+	case err != nil && op.Runtime && !s.knows(network): // no ADD has succeeded: what is held is host-local's
 		return s.cniError(s.engine(network).UpdateOld(call, fn))
+	case err != nil: // one has, with another configuration, and it is stored where its directory is
+		call.OldPath, call.Enters, err = "", false, nil
 	}
 	switch call.Kind {
 	case engine.KindAdd:
@@ -132,6 +134,16 @@ func (s State) Update(verb ipam.Verb, network string, fn func(ipam.Tx) error) er
 		return s.cniError(s.engine(network).UpdateOld(call, fn))
 	}
 	return err
+}
+
+// knows tells whether a network is stored, or may be.
+func (s State) knows(network string) bool {
+	known := false
+	err := s.Store.Read(func(tx *store.Tx) error {
+		known = tx.Network(network).Exists()
+		return nil
+	})
+	return known || err != nil
 }
 
 // kind is what the engine has to know of a verb.
