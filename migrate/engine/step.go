@@ -38,7 +38,7 @@ func (u *update) stepByHand() error {
 	u.from = u.p.Phase
 	switch {
 	case u.ended && u.p.Phase == u.call.Kind.from(u.was.Phase):
-		u.from = u.was.Phase
+		u.from, u.p.Waits = u.was.Phase, ""
 		return nil // this was the rest of one that was cut
 	case next == u.p.Phase:
 		return fmt.Errorf("%w: network %s is in phase %s already", ErrStep, u.call.Network, next)

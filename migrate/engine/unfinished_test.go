@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -302,6 +303,24 @@ func TestWhatWasAnnouncedDoesNotOutliveACallThatCannotTidyUp(t *testing.T) {
 		all[n.mustAdd("c")] = "c"
 		n.wantPhase(engine.Switch)
 		n.wantBoth(all)
+	})
+}
+
+func TestAStepByHandThatEndsOneWaitsForNothing(t *testing.T) {
+	onPairs(t, func(t *testing.T, n *node) {
+		n.announced()
+		n.cannotSwap(tampered{open: errMountPoint})
+		n.mustAdd("c")
+		if doc := n.migration(); !bytes.Contains(doc, []byte("waits")) {
+			t.Fatalf("%s waits for nothing", doc)
+		}
+		n.tamper = nil
+		if err := n.step(-1, false); err != nil {
+			t.Fatal(err)
+		}
+		if doc := n.migration(); bytes.Contains(doc, []byte("waits")) {
+			t.Errorf("%s waits still", doc)
+		}
 	})
 }
 
