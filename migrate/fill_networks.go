@@ -48,6 +48,10 @@ func (s State) fillable(b Backfill) (_ []backfill.Network, unseen map[string]err
 		for _, name := range names {
 			s := s
 			s.Config = configs[name]
+			if err := s.nested(name); err != nil { // or a backfill would enter where no ADD can
+				unseen[name], known[name] = err, stored{}
+				continue
+			}
 			err := s.ViewIn(tx, name, false, func(v engine.View) error {
 				sets, err := v.Ranges()
 				if err != nil {

@@ -8,10 +8,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/bolt-local/bolt-local/ipam"
+	"github.com/bolt-local/bolt-local/migrate/backfill"
 	"github.com/bolt-local/bolt-local/migrate/engine"
 	"github.com/bolt-local/bolt-local/store"
 )
@@ -148,6 +150,13 @@ func TestADataDirectoryInHostLocalsDirectoryIsRefused(t *testing.T) {
 			_, err := n.plugin().Add(call("a"))
 			refused("ADD", err, ipam.CodeConfig)
 			refused("STATUS", n.plugin().Status(call("")), ipam.CodeUnavailable)
+			cfg := n.config("podnet", "10.6.0.0/24", "")
+			cfg.LegacyParent, cfg.Migration.HostLocalDir = parent, parent
+			_, err = n.state(nil).Backfill(Backfill{
+				Configs: []*ipam.Config{cfg}, Running: []backfill.Sandbox{n.runs("r", "10.6.0.9")},
+				BootTime: time.Minute, CacheDirs: []string{n.cache},
+			})
+			refused("backfill", err, ipam.CodeConfig)
 			if err := n.plugin().Del(call("old")); err != nil {
 				t.Errorf("DEL: %v", err)
 			}
