@@ -107,7 +107,7 @@ func (m *model) refused(t *rapid.T, w write, before directory) {
 // the directory against both.
 func (m *model) ended(t *rapid.T, w write, want state) {
 	t.Helper()
-	before := m.stored
+	before, stood := m.stored, m.place.tombstone
 	m.reread(t)
 	d, got := m.place, m.stored
 	phase := effective(got, d)
@@ -135,7 +135,7 @@ func (m *model) ended(t *rapid.T, w write, want state) {
 		m.inStep(t, d)
 	}
 	if phase == engine.Contract {
-		m.shut(t, d)
+		m.shut(t, d, w.toldIn(m.bootID(), stood))
 	}
 	m.reported(t, before)
 	if w.runtime {
@@ -183,10 +183,21 @@ func (m *model) inStep(t *rapid.T, d directory) {
 	}
 }
 
-// shut: the tombstone stands in the directory's place.
-func (m *model) shut(t *rapid.T, d directory) {
+// toldIn is the boot that the tombstone names after the call. stood is the one that
+// was there before: who only frees leaves it.
+func (w write) toldIn(boot, stood string) string {
+	_, was, there := strings.Cut(stood, "\nboot: ")
+	if !there || w.grants || w.by != 0 {
+		return boot
+	}
+	was, _, _ = strings.Cut(was, "\n")
+	return was
+}
+
+// shut: the tombstone stands in the directory's place, and names the boot.
+func (m *model) shut(t *rapid.T, d directory, boot string) {
 	t.Helper()
-	for _, line := range []string{"network: " + network, "boot: " + m.bootID(), "data directory: " + m.dataDir} {
+	for _, line := range []string{"network: " + network, "boot: " + boot, "data directory: " + m.dataDir} {
 		if !strings.Contains(d.tombstone, "\n"+line+"\n") {
 			t.Fatalf("the tombstone does not say %q: %q", line, d.tombstone)
 		}
