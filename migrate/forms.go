@@ -1,6 +1,7 @@
 package migrate
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -47,17 +48,23 @@ func (s State) nested(network string) error {
 // isIn tells whether dir is at path or below, by its name or by where that leads.
 func isIn(dir, path string) bool {
 	there, err := os.Stat(path)
+	links := err == nil && there.IsDir() // a tombstone has nothing in it
 	for dir, path = filepath.Clean(dir), filepath.Clean(path); ; dir = filepath.Dir(dir) {
 		if dir == path {
 			return true
 		}
-		if info, statErr := os.Stat(dir); err == nil && statErr == nil && os.SameFile(info, there) {
+		if links && leadsTo(dir, there) {
 			return true
 		}
 		if dir == filepath.Dir(dir) {
 			return false
 		}
 	}
+}
+
+func leadsTo(path string, file fs.FileInfo) bool {
+	info, err := os.Stat(path)
+	return err == nil && os.SameFile(info, file)
 }
 
 // admit tells why a network that is not stored must not become so. accepted: it

@@ -156,17 +156,25 @@ func TestEachNetworkIsHealedFromItsDirectory(t *testing.T) {
 	n.expectHeld("third", map[string]string{p.String(): "p", q.String(): "q"})
 }
 
+// heldTwice lets a and guest hold an address of a network, whose directory was wiped.
+// before is one that host-local has given to a pod there.
+func (n *ailing) heldTwice(network, before string) netip.Addr {
+	n.t.Helper()
+	n.hostLocalAdds(network, before, "old")
+	addr := n.mustAdd(network, "switch", "a")
+	if err := os.RemoveAll(n.file(network)); err != nil {
+		n.t.Fatal(err)
+	}
+	n.hostLocalAdds(network, addr.String(), "guest")
+	n.mustAdd(network, "switch", "b") // both hold it from now on
+	n.mustAdd(network, "switch", "d") // and both meta pages say so
+	return addr
+}
+
 // A directory can name one holder of an address.
 func TestANetworkWithTwoHoldersOfAnAddressIsNotHealedFromItsDirectory(t *testing.T) {
 	n := newAiling(t)
-	n.hostLocalAdds("podnet", "10.6.0.50", "old")
-	addr := n.mustAdd("podnet", "switch", "a")
-	if err := os.RemoveAll(n.file("podnet")); err != nil {
-		t.Fatal(err)
-	}
-	n.hostLocalAdds("podnet", addr.String(), "guest")
-	n.mustAdd("podnet", "switch", "b") // both hold it from now on
-	n.mustAdd("podnet", "switch", "d") // and both meta pages say so
+	addr := n.heldTwice("podnet", "10.6.0.50")
 	n.damaged(true)
 	n.refused("ADD", second(n.add("podnet", "switch", "c")), addr.String(), "several holders")
 	if report := n.repaired(store.Repair{}); len(report.Allocations) == 0 {
@@ -183,14 +191,7 @@ func TestANetworkWithTwoHoldersOfAnAddressIsNotHealedFromItsDirectory(t *testing
 // Nor where another network's call has healed the checkpoint before.
 func TestANetworkWithTwoHoldersIsRefusedAfterAnotherWasHealed(t *testing.T) {
 	n, _ := twoNetworks(t, engine.Switch)
-	n.hostLocalAdds("third", "10.5.0.50", "old")
-	addr := n.mustAdd("third", "switch", "a")
-	if err := os.RemoveAll(n.file("third")); err != nil {
-		t.Fatal(err)
-	}
-	n.hostLocalAdds("third", addr.String(), "guest")
-	n.mustAdd("third", "switch", "b") // both hold it from now on
-	n.mustAdd("third", "switch", "d") // and both meta pages say so
+	n.heldTwice("third", "10.5.0.50")
 	n.damaged(true)
 	n.mustAdd("podnet", "switch", "c")
 	n.refused("ADD", second(n.add("third", "switch", "e")), "third")

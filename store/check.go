@@ -19,8 +19,8 @@ type inspected struct {
 }
 
 // inspectFile looks at the checkpoint before bbolt maps it: at all pages where
-// they are few, whole is asked for, or a call before was given up. A missing file is an error that wraps
-// fs.ErrNotExist. With an error that wraps errContent bbolt can read it.
+// they are few, whole is asked for, or a call before was given up. A missing file
+// is an error that wraps fs.ErrNotExist. With an error that wraps errContent bbolt can read it.
 func (s *Store) inspectFile(write, whole bool) (inspected, error) {
 	flag := os.O_RDONLY
 	if write {

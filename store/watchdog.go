@@ -39,11 +39,10 @@ type watchdog struct {
 	timer *time.Timer // nil once it is stopped
 	beat  uint64
 	since time.Duration // on the clock, at the last beat
-	first uint64        // resident bytes at the start
 }
 
-// beats counts the looks into buckets, and the steps of long walks; while anything pauses them, all watchdogs
-// wait: a commit takes as long as the disk does.
+// beats counts the looks into buckets, and the steps of long walks; while anything
+// pauses them, all watchdogs wait: a commit takes as long as the disk does.
 type beats struct {
 	count  atomic.Uint64
 	paused atomic.Int32
@@ -71,7 +70,7 @@ func (s *Store) watch(sound bool) (stop func()) {
 		runtime.LockOSThread()
 		c = ofThread(unix.Gettid())
 	}
-	w := &watchdog{store: s, clock: c, beat: s.beats.count.Load(), since: c.now(), first: resident()}
+	w := &watchdog{store: s, clock: c, beat: s.beats.count.Load(), since: c.now()}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.timer = time.AfterFunc(watchEvery, w.look)
@@ -95,7 +94,7 @@ func (w *watchdog) look() {
 		return
 	}
 	beat, now := w.store.beats.count.Load(), w.clock.now()
-	stuck := w.deep()
+	stuck := deep()
 	switch {
 	case w.store.beats.paused.Load() > 0, beat != w.beat:
 		w.beat, w.since = beat, now
@@ -112,9 +111,9 @@ func (w *watchdog) look() {
 }
 
 // deep reports whether the stacks have grown too far. To ask for their size takes
-// longer than most transactions, and stacks cannot grow without the process.
-func (w *watchdog) deep() bool {
-	if now := resident(); now != 0 && now < w.first+largestStacks/2 {
+// longer than most transactions, and of such stacks the process has half in memory.
+func deep() bool {
+	if n := resident(); n != 0 && n < largestStacks/2 {
 		return false
 	}
 	return stacks() > largestStacks

@@ -61,9 +61,9 @@ and the exit status is 1.`,
 	cacheDirFlag(cmd, &f.cacheDirs)
 	return a.command(cmd, func(ctx context.Context) error {
 		atOnce := func(string) string { return "" }
-		filled, err := a.backfill(ctx, f, atOnce, func(counts) bool { return true })
+		left, err := a.backfill(ctx, f, atOnce, func(counts) bool { return true })
 		if err == nil {
-			err = filled.err()
+			err = left.err()
 		}
 		return err
 	})
