@@ -33,8 +33,11 @@ func (n *node) expect(before state, d directory, w write) (after state, code uin
 	if !known {
 		return s, 0, w.by == 0 // there is nothing to free
 	}
+	ended := false // what an earlier call has begun, and that is the step asked for
 	if !born {
+		was := effective(s, d)
 		s.phase = settled(s, d, w)
+		ended = w.by > 0 && s.phase != was
 	}
 	s.pending = ""
 	epoch := uint64(0)
@@ -50,7 +53,7 @@ func (n *node) expect(before state, d directory, w write) (after state, code uin
 	}
 	at := s.phase // in which the verb is done: a swap comes after it
 	if !born {
-		stepped = n.step(&s, w, epoch)
+		stepped = ended || n.step(&s, w, epoch)
 		if at != engine.Contract && s.phase != engine.Contract {
 			at = s.phase
 		}
