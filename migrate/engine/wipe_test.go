@@ -1,8 +1,11 @@
 package engine_test
 
 import (
+	"errors"
+	"fmt"
 	"testing"
 
+	"github.com/bolt-local/bolt-local/ipam"
 	"github.com/bolt-local/bolt-local/migrate/engine"
 	"github.com/bolt-local/bolt-local/migrate/engine/enginetest"
 )
@@ -85,6 +88,31 @@ func TestAStepThatIsRefusedLosesNothingOfAWipedForm(t *testing.T) {
 		stored, _ := n.stored()
 		if h := stored[ip("10.0.0.3")].Holders[0]; h.NetNS.Inode == 0 || h.Origin != "add" {
 			t.Errorf("what was known of a is lost: %+v", h)
+		}
+	})
+}
+
+// What legacy knows is what stands there: not more in the call that steps to it,
+// which has written it.
+func TestAStepToLegacyKnowsNoNamespacesOfWhatItWroteAgain(t *testing.T) {
+	onEachWipe(t, func(t *testing.T, n *node, wipe enginetest.Wipe) {
+		n.target, n.subnet = engine.Expand, "10.0.0.0/29" // five addresses
+		for i := range 5 {
+			id := fmt.Sprintf("p%d", i)
+			n.mustAdd(id)
+			delete(n.spaces, "/ns/"+id) // and its DEL is lost
+		}
+		all := n.view().held()
+		if err := wipe.Do(); err != nil {
+			t.Fatal(err)
+		}
+		n.target = engine.Legacy
+		for range 2 {
+			if _, err := n.add("z"); !errors.Is(err, ipam.ErrExhausted) {
+				t.Fatalf("ADD: %v", err)
+			}
+			n.wantPhase(engine.Legacy)
+			n.wantHeld("what is held", n.view().held(), all)
 		}
 	})
 }

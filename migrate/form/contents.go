@@ -102,7 +102,8 @@ func (c Contents) AsideAt(addr netip.Addr) (Aside, bool) {
 	return c.SetAside[i], true
 }
 
-// After returns the contents once changes were applied, with their marks.
+// After returns the contents once changes were applied, with their marks: what a
+// look would find, which is less than the changes know of a holder.
 func (c Contents) After(changes []Change, marks []string) Contents {
 	touched := make(map[netip.Addr]bool, len(changes))
 	for _, ch := range changes {
@@ -118,9 +119,8 @@ func (c Contents) After(changes []Change, marks []string) Contents {
 	}
 	for i, ch := range changes {
 		if ch.Want != nil {
-			e := Entry{Addr: ch.Addr, Holder: *ch.Want}
-			e.Holder.Mark = marks[i]
-			c.Entries = append(c.Entries, e)
+			h := record.Holder{Attachment: ch.Want.Attachment, Origin: record.OriginHostLocal, Mark: marks[i]}
+			c.Entries = append(c.Entries, Entry{Addr: ch.Addr, Holder: h})
 		}
 	}
 	c.Entries = Sorted(c.Entries)

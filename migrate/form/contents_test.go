@@ -2,6 +2,7 @@ package form
 
 import (
 	"testing"
+	"time"
 
 	"github.com/bolt-local/bolt-local/store/record"
 )
@@ -39,7 +40,12 @@ func TestWhatIsSetAsideIsFoundByItsAddress(t *testing.T) {
 
 func TestContentsAfterChanges(t *testing.T) {
 	had := func(i int) *Entry { return &some().Entries[i] }
-	want := func(id string) *record.Holder { h := holder(id, "eth0", "stale"); return &h }
+	want := func(id string) *record.Holder { // who is known better than an entry tells
+		h := holder(id, "eth0", "stale")
+		h.Origin, h.NetNS, h.BootTime = record.OriginAdd, record.NetNS{Path: "/ns/" + id, Inode: 7}, time.Second
+		h.Pod.Name = id
+		return &h
+	}
 	type expect struct {
 		entries []Entry
 		aside   []Aside

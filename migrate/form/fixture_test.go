@@ -12,7 +12,7 @@ import (
 func ip(s string) netip.Addr { return netip.MustParseAddr(s) }
 
 func holder(id, ifname, mark string) record.Holder {
-	return record.Holder{Attachment: record.Attachment{ContainerID: id, IfName: ifname}, Mark: mark}
+	return record.Holder{Attachment: record.Attachment{ContainerID: id, IfName: ifname}, Origin: record.OriginHostLocal, Mark: mark}
 }
 
 func entry(addr, id, ifname, mark string) Entry {
