@@ -34,6 +34,9 @@ func (u *update) step() error {
 }
 
 func (u *update) stepByHand() error {
+	if u.call.Force && u.call.Kind == KindRollback {
+		u.p.Target = "" // until an ADD names it again
+	}
 	next, target := u.call.Kind.from(u.p.Phase), u.p.Target
 	u.from = u.p.Phase
 	switch {
@@ -42,8 +45,6 @@ func (u *update) stepByHand() error {
 		return nil // this was the rest of one that was cut
 	case next == u.p.Phase:
 		return fmt.Errorf("%w: network %s is in phase %s already", ErrStep, u.call.Network, next)
-	case u.call.Force && u.call.Kind == KindRollback:
-		u.p.Target = "" // until an ADD names it again
 	case target.Valid() && u.p.Phase.Towards(target) != next:
 		return fmt.Errorf("%w: network %s is in phase %s, and the configuration of its last ADD had ipam.migration.phase %s, so the next one would undo it: change that instead",
 			ErrStep, u.call.Network, u.p.Phase, target)

@@ -324,6 +324,19 @@ func TestAStepByHandThatEndsOneWaitsForNothing(t *testing.T) {
 	})
 }
 
+func TestAForcedStepBackThatEndsOneHasNoTarget(t *testing.T) {
+	onPairs(t, func(t *testing.T, n *node) {
+		n.announced()
+		if err := n.step(-1, true); err != nil {
+			t.Fatal(err)
+		}
+		n.wantPhase(engine.Switch)
+		if target := n.progress().Target; target != "" {
+			t.Errorf("the target is %s", target)
+		}
+	})
+}
+
 func TestAnADDThatOpensWhatWasAnnouncedIsKilledAtEveryPoint(t *testing.T) {
 	for name, also := range map[string]tampered{"it is opened": {}, "it still cannot be": {open: errMountPoint}} {
 		t.Run(name, func(t *testing.T) {
