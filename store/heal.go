@@ -100,6 +100,13 @@ func (s *Store) complete(bootID string, h Heal, problem error) (*content, Source
 	if err == nil {
 		return r.content, SourceJournal, nil
 	}
+	for _, i := range s.aliens([]source{{content: r.content}, file}, r.header, bootID, slices.Contains(h.Boots, bootID)) {
+		if i == 0 {
+			r = replay{}
+		} else {
+			file = source{}
+		}
+	}
 	boots := append(s.bootsOnFile(), h.Boots...)
 	if fileErr == nil && file.content.knowsBoot(bootID) {
 		boots = append(boots, bootID) // lock and journal may be another's

@@ -7,45 +7,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dropAliens leaves out what is another node's or another data directory's: it
-// knows nothing of this boot while others do, and these do not know it.
+// dropAliens leaves out what is another node's or another data directory's.
 func (b *rebuild) dropAliens(journal replay) {
-	others := b.repair.names(b.bootID)
-	ids := map[string]bool{}
-	ours := func(id string) {
-		if id != "" {
-			ids[id] = true
-		}
-	}
-	for _, src := range b.sources {
-		if !src.content.knowsBoot(b.bootID) {
-			continue
-		}
-		others = true
-		if f, err := src.format(); err == nil {
-			ours(f.ID)
-			ours(f.Replaces)
-		}
-	}
-	// A lock of another boot says less than what this boot has written to.
-	w, known, err := readWitness(b.store.file(LockFile))
-	if err == nil && known && (w.BootID == b.bootID || len(ids) == 0) {
-		ours(w.Checkpoint)
-	}
-	if journal.header.BootID == b.bootID {
-		ours(journal.header.Checkpoint)
-	}
-	if len(ids) == 0 && !others {
-		return // nobody can tell
-	}
-	for i, src := range b.sources {
-		if src.given || src.content.knowsBoot(b.bootID) {
-			continue
-		}
-		if f, err := src.format(); err == nil && !ids[f.ID] && !ids[f.Replaces] {
-			b.report.Notes = append(b.report.Notes, src.name+" is another node's: nothing was taken from it")
-			b.sources[i] = source{name: src.name, content: newContent()}
-		}
+	for _, i := range b.store.aliens(b.sources, journal.header, b.bootID, b.repair.names(b.bootID)) {
+		name := b.sources[i].name
+		b.report.Notes = append(b.report.Notes, name+" is another node's: nothing was taken from it")
+		b.sources[i] = source{name: name, content: newContent()}
 	}
 }
 

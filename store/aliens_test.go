@@ -1,0 +1,65 @@
+package store
+
+import (
+	"os"
+	"testing"
+	"time"
+)
+
+// What another node's file says of a network's move is not this node's, and must
+// not keep it from its older form.
+func TestHealingAsksNoFileOfAnotherNode(t *testing.T) {
+	for name, c := range map[string]struct {
+		damage func(n, other *node)
+		want   string // the document by which the older form is judged
+	}{
+		"its journal, beside a file that is gone": {func(n, other *node) {
+			n.write(JournalFile, other.read(JournalFile))
+			if err := os.Remove(n.file(CheckpointFile)); err != nil {
+				t.Fatal(err)
+			}
+		}, ""},
+		"its journal, beside one that is damaged": {func(n, other *node) {
+			n.write(JournalFile, other.read(JournalFile))
+			n.zero(0)
+		}, "ours"},
+		"its checkpoint, without a journal": {func(n, other *node) {
+			n.write(CheckpointFile, other.read(CheckpointFile))
+			n.write(JournalFile, nil)
+		}, ""},
+		"its checkpoint, damaged, beside half a journal": {func(n, other *node) {
+			other.zero(0)
+			n.write(CheckpointFile, other.read(CheckpointFile))
+			lines := n.read(JournalFile)
+			n.write(JournalFile, lines[:len(lines)-20])
+		}, "ours"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n, other := newNode(t), newNode(t)
+			other.boot = "boot-999"
+			for node, doc := range map[*node]string{n: "ours", other: "another's"} {
+				node.add("10.0.0.2", doc)
+				err := node.Update(opAdd, func(tx *Tx) error { return tx.Network("podnet").SetMigration([]byte(doc)) })
+				if err != nil {
+					t.Fatal(err)
+				}
+				node.add("10.0.0.3", doc)
+			}
+			c.damage(n, other)
+			asked := "nobody"
+			h := Heal{Deadline: time.Now().Add(5 * time.Second), Network: "podnet", Complete: func(doc []byte) bool {
+				asked = string(doc)
+				return true
+			}}
+			if err := n.Heal(h); err != nil {
+				t.Fatal(err)
+			}
+			if asked != c.want {
+				t.Errorf("the older form was judged by the document %q, want %q", asked, c.want)
+			}
+			if all := n.damages(); len(all) != 1 || all[0].From != SourceOldForm {
+				t.Errorf("noted: %+v", all)
+			}
+		})
+	}
+}
