@@ -106,12 +106,8 @@ func (s *Store) checkOpen(t *Tx, bootID string, fileTx uint64) (journalState, er
 	if err := t.format.mayWrite(); err != nil {
 		return journalState{}, fmt.Errorf("%s: %w", s.Path(), err)
 	}
-	stamp, err := readStamp(t.bolt)
-	if err != nil {
-		return journalState{}, fmt.Errorf("%s: %w: %w", s.Path(), errForeign, err)
-	}
-	if stamp != fileTx {
-		return journalState{}, fmt.Errorf("%w: %s %w (its last transaction is %d, ours was %d)", ErrDamaged, s.Path(), errForeign, fileTx, stamp)
+	if err := s.checkStamp(t, fileTx); err != nil {
+		return journalState{}, err
 	}
 	if t.meta != nil {
 		return journalState{}, fmt.Errorf("%w: %s: %w", ErrDamaged, s.Path(), t.meta)
@@ -120,6 +116,28 @@ func (s *Store) checkOpen(t *Tx, bootID string, fileTx uint64) (journalState, er
 		return journalState{}, err
 	}
 	return s.checkJournal(t.format, bootID, fileTx)
+}
+
+// checkStamp tells whether another program has committed to the file. Where the
+// witness tells that the last transaction was ours, the stamp is what is damaged.
+func (s *Store) checkStamp(t *Tx, fileTx uint64) error {
+	stamp, err := readStamp(t.bolt)
+	if err == nil && stamp == fileTx {
+		return nil
+	}
+	if err == nil {
+		err = fmt.Errorf("its last transaction is %d, ours was %d", fileTx, stamp)
+	}
+	if s.wasOurs(fileTx) {
+		return fmt.Errorf("%w: %s: what it tells of its last transaction is damaged: %w", ErrDamaged, s.Path(), err)
+	}
+	return fmt.Errorf("%w: %s %w (%w)", ErrDamaged, s.Path(), errForeign, err)
+}
+
+// wasOurs tells whether the witness has this as the last transaction.
+func (s *Store) wasOurs(fileTx uint64) bool {
+	w, known, err := readWitness(s.file(LockFile))
+	return err == nil && known && w.Tx == fileTx
 }
 
 func (s *Store) checkWitness(t *Tx, fileTx uint64) error {
@@ -188,7 +206,7 @@ func (s *Store) readFormat(tx *bolt.Tx) (Format, error) {
 	if tx.Writable() {
 		last--
 	}
-	if w, known, witnessErr := readWitness(s.file(LockFile)); witnessErr == nil && known && w.Tx == last {
+	if s.wasOurs(last) {
 		return f, fmt.Errorf("%w: %v", ErrDamaged, err)
 	}
 	return f, err
