@@ -39,7 +39,9 @@ func (n *node) expect(before state, d directory, w write) (after state, code uin
 		s.phase = settled(s, d, w)
 		ended = w.by > 0 && s.phase != was
 	}
-	s.pending = ""
+	if !s.stillWaits(d, w) {
+		s.pending = ""
+	}
 	epoch := uint64(0)
 	if w.runtime || s.boot == n.boot { // it has a number
 		epoch = s.epoch
@@ -100,6 +102,12 @@ func settled(s state, d directory, w write) engine.Phase {
 		return engine.Contract
 	}
 	return phase
+}
+
+// stillWaits tells whether a swap that was cut is left to a call that may change the
+// phase.
+func (s state) stillWaits(d directory, w write) bool {
+	return s.phase == engine.Switch && s.pending == engine.Contract && untouched(s, d) && !w.grants && w.by == 0
 }
 
 // forget takes the files of earlier boots away, once in each boot.
