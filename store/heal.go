@@ -100,7 +100,8 @@ func (s *Store) complete(bootID string, h Heal, problem error) (*content, Source
 	if err == nil {
 		return r.content, SourceJournal, nil
 	}
-	for _, i := range s.aliens([]source{{content: r.content}, file}, r.header, bootID, slices.Contains(h.Boots, bootID)) {
+	// What knows no boot but earlier ones may still be ours, and tell of a phase.
+	for _, i := range s.aliens([]source{{content: r.content}, file}, r.header, bootID, false) {
 		if i == 0 {
 			r = replay{}
 		} else {
