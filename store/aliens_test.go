@@ -2,6 +2,8 @@ package store
 
 import (
 	"os"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -61,5 +63,41 @@ func TestHealingAsksNoFileOfAnotherNode(t *testing.T) {
 				t.Errorf("noted: %+v", all)
 			}
 		})
+	}
+}
+
+// The new checkpoint names the one that lock had, which was another node's.
+func TestRepairSearchesNoJournalOfAnotherNodeThatHealingKept(t *testing.T) {
+	n, held := sixtyHeld(t)
+	n.setMigration("ours")
+	other := newNode(t)
+	other.boot = "boot-999"
+	other.add("10.0.9.9", "another")
+	other.setMigration("another's")
+	n.write(JournalFile, other.read(JournalFile))
+	n.write(LockFile, other.read(LockFile))
+	n.zero(n.recordPage())
+	h := Heal{Deadline: time.Now().Add(5 * time.Second), Network: "elsewhere", Complete: func([]byte) bool { return true }}
+	if err := n.Heal(h); err != nil {
+		t.Fatal(err)
+	}
+	if all := n.damages(); len(all) != 1 || all[0].Journal == "" {
+		t.Fatalf("noted: %+v", all)
+	}
+	report := n.mend(Repair{})
+	if !slices.Equal(report.Lost, []string{"podnet"}) || !slices.ContainsFunc(report.Notes, func(s string) bool { return strings.Contains(s, "another node's") }) {
+		t.Errorf("lost %q, notes %q", report.Lost, report.Notes)
+	}
+	if doc, err := n.migration(); err != nil || string(doc) != "ours" {
+		t.Errorf("the document is %q, %v", doc, err)
+	}
+	got := n.held()
+	for addr, id := range got {
+		if held[addr] != id {
+			t.Errorf("%s is held by %s, not by %q", addr, id, held[addr])
+		}
+	}
+	if len(got) == 0 {
+		t.Error("nothing is held")
 	}
 }

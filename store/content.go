@@ -162,6 +162,11 @@ func (c *content) migration(network string) []byte {
 	return doc
 }
 
+// boots are the boot ids that have a number.
+func (c *content) boots() []string {
+	return slices.Collect(maps.Keys(c.at(bucketMeta, bucketEpochs).eachValue()))
+}
+
 // knowsBoot tells whether a boot has a number.
 func (c *content) knowsBoot(bootID string) bool {
 	b := c.at(bucketMeta, bucketEpochs)
