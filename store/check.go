@@ -119,7 +119,8 @@ func (s *Store) checkOpen(t *Tx, bootID string, fileTx uint64) (journalState, er
 }
 
 // checkStamp tells whether another program has committed to the file. Where the
-// witness tells that the last transaction was ours, the stamp is what is damaged.
+// witness has the number of the last transaction, the stamp may be what is damaged,
+// see [foreign].
 func (s *Store) checkStamp(t *Tx, fileTx uint64) error {
 	stamp, err := readStamp(t.bolt)
 	if err == nil && stamp == fileTx {
@@ -128,13 +129,14 @@ func (s *Store) checkStamp(t *Tx, fileTx uint64) error {
 	if err == nil {
 		err = fmt.Errorf("its last transaction is %d, ours was %d", fileTx, stamp)
 	}
+	what := errForeign
 	if s.wasOurs(fileTx) {
-		return fmt.Errorf("%w: %s: what it tells of its last transaction is damaged: %w", ErrDamaged, s.Path(), err)
+		what = errStamp
 	}
-	return fmt.Errorf("%w: %s %w (%w)", ErrDamaged, s.Path(), errForeign, err)
+	return fmt.Errorf("%w: %s %w (%w)", ErrDamaged, s.Path(), what, err)
 }
 
-// wasOurs tells whether the witness has this as the last transaction.
+// wasOurs tells whether the witness has this number as that of the last transaction.
 func (s *Store) wasOurs(fileTx uint64) bool {
 	w, known, err := readWitness(s.file(LockFile))
 	return err == nil && known && w.Tx == fileTx
@@ -181,6 +183,17 @@ func (s *Store) checkJournal(format Format, bootID string, fileTx uint64) (journ
 
 // errForeign: what another program wrote is in no journal of ours.
 var errForeign = errors.New("was written by another program")
+
+// errStamp: the stamp is not the last transaction, of which the witness has the
+// number.
+var errStamp = errors.New("was written by another program, or an older page stands in it")
+
+// foreign tells whether another program may have written what the journal has not.
+// Where the file had gone back before, its transaction may have the number that ours
+// had; where the networks are those of the journal, a page of meta is an older one.
+func foreign(problem error, file, journal *content) bool {
+	return errors.Is(problem, errForeign) || errors.Is(problem, errStamp) && !file.at(bucketNetworks).equal(journal.at(bucketNetworks))
+}
 
 func readStamp(tx *bolt.Tx) (uint64, error) {
 	meta := tx.Bucket([]byte(bucketMeta))

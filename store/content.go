@@ -131,6 +131,11 @@ func (c *content) eachValue() map[string][]byte {
 	return c.values
 }
 
+// equal tells whether both have the same keys and buckets.
+func (c *content) equal(other *content) bool {
+	return maps.EqualFunc(c.eachValue(), other.eachValue(), bytes.Equal) && maps.EqualFunc(c.each(), other.each(), (*content).equal)
+}
+
 // newestEpoch and newestBoot are those of meta/epochs, zero where it has none.
 func (c *content) newestEpoch() uint64 { n, _ := c.newest(); return n }
 
@@ -160,11 +165,6 @@ func (c *content) migration(network string) []byte {
 		return nil
 	}
 	return doc
-}
-
-// boots are the boot ids that have a number.
-func (c *content) boots() []string {
-	return slices.Collect(maps.Keys(c.at(bucketMeta, bucketEpochs).eachValue()))
 }
 
 // knowsBoot tells whether a boot has a number.

@@ -49,7 +49,9 @@
 //     file that another version has written last may have none.
 //   - An address has one record, so it is never given twice.
 //   - stamp/1 equals the id of the file's last transaction. Where it does not,
-//     something that does not know schema 1 wrote here, and nothing is believed.
+//     something that does not know schema 1 wrote here, and nothing is believed,
+//     unless the witness has that number and the journal the same networks: then
+//     a page of meta is an older one.
 //   - Whoever opens the checkpoint holds the lock, readers too: shared holders
 //     would starve a writer. Where there is no lock file nobody writes, and it is
 //     read without.

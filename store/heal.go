@@ -46,14 +46,11 @@ func (s *Store) Heal(h Heal) error {
 	if !errors.Is(problem, ErrDamaged) || errors.Is(problem, ErrNotRegular) {
 		return problem
 	}
-	c, from, err := s.complete(bootID, h, problem)
+	c, d, err := s.complete(bootID, h, problem)
 	if err != nil {
 		return fmt.Errorf("%w; it cannot be healed: %w", problem, err)
 	}
-	d := Damage{Problem: problem.Error(), From: from}
-	if from == SourceOldForm {
-		d.Network = h.Network
-	}
+	d.Problem = problem.Error()
 	kept, err := s.replace(l, bootID, c, d, damagedSuffix)
 	if err != nil {
 		return fmt.Errorf("%w; healing it: %w", problem, noSpace(err))
@@ -86,57 +83,69 @@ func (s *Store) examine(bootID string, deadline time.Time) error {
 }
 
 // complete returns the content of a checkpoint that has all that the damaged
-// one had and that is of any use.
-func (s *Store) complete(bootID string, h Heal, problem error) (*content, Source, error) {
+// one had and that is of any use, and tells where that comes from.
+func (s *Store) complete(bootID string, h Heal, problem error) (*content, Damage, error) {
 	r, err := readJournal(s.file(JournalFile))
 	file, fileErr := salvage(s.Path(), "")
+	theirs := foreign(problem, file.content, r.content)
 	switch {
 	case err != nil:
-	case errors.Is(problem, errForeign):
+	case theirs:
 		err = fmt.Errorf("%s does not tell what that was", s.file(JournalFile))
 	default:
 		err = s.vouches(r, file)
 	}
 	if err == nil {
-		return r.content, SourceJournal, nil
-	}
-	// What knows no boot but earlier ones may still be ours, and tell of a phase.
-	for _, i := range s.aliens([]source{{content: r.content}, file}, r.header, bootID, false) {
-		if i == 0 {
-			r = replay{}
-		} else {
-			file = source{}
-		}
+		return r.content, Damage{From: SourceJournal}, nil
 	}
 	boots := append(s.bootsOnFile(), h.Boots...)
 	if fileErr == nil && file.content.knowsBoot(bootID) {
 		boots = append(boots, bootID) // lock and journal may be another's
 	}
+	// Another program may have written in this boot, and named it nowhere.
+	if !theirs && writtenBefore(boots, bootID) {
+		return notesOf(r, file), Damage{From: SourceNewBoot}, nil
+	}
+	r, file, others := s.withoutAliens(r, file, bootID)
 	migration := r.content.lastMigration(h.Network)
 	if migration == nil {
 		migration = file.content.lastMigration(h.Network)
 	}
-	switch {
-	// Another program may have written in this boot, and named it nowhere.
-	case !errors.Is(problem, errForeign) && writtenBefore(boots, bootID):
-		return notesOf(r, file), SourceNewBoot, nil
-	case h.Complete != nil && h.Complete(migration):
-		return s.fromOldForm(bootID, h, r, file)
+	if h.Complete != nil && h.Complete(migration) {
+		c, err := s.fromOldForm(bootID, h, r, file)
+		return c, Damage{From: SourceOldForm, Network: h.Network, Others: others}, err
 	}
 	if h.Unseen != nil {
 		err = fmt.Errorf("%w; %w", err, h.Unseen)
 	}
-	return nil, "", err
+	return nil, Damage{}, err
+}
+
+// withoutAliens leaves out what is another node's. others are the names of those
+// files.
+func (s *Store) withoutAliens(r replay, file source, bootID string) (_ replay, _ source, others []string) {
+	journal := source{content: r.content}
+	ids := s.ourIDs([]source{journal, file}, r.header, bootID)
+	if len(ids) == 0 {
+		return r, file, nil // nobody can tell
+	}
+	if journal.alien(ids, bootID) {
+		r, others = replay{}, append(others, JournalFile)
+	}
+	if file.alien(ids, bootID) {
+		file, others = source{}, append(others, CheckpointFile)
+	}
+	return r, file, others
 }
 
 // fromOldForm returns the content of a checkpoint that comes of one network's
 // older form alone. What can be read of the others tells later what of theirs is
 // to be believed.
-func (s *Store) fromOldForm(bootID string, h Heal, r replay, file source) (*content, Source, error) {
+func (s *Store) fromOldForm(bootID string, h Heal, r replay, file source) (*content, error) {
 	known := []source{{content: r.content}, file}
 	contested := contestedIn(known, bootID)
 	if addr, is := contested[h.Network]; is {
-		return nil, "", fmt.Errorf("%s of network %s has several holders, of whom the older form can name one", addr, h.Network)
+		return nil, fmt.Errorf("%s of network %s has several holders, of whom the older form can name one", addr, h.Network)
 	}
 	c := notesOf(r, file)
 	l := Loss{Epoch: c.beginEpoch(bootID), Reason: "a damaged checkpoint may have had it, and nothing that was left has all of that"}
@@ -144,7 +153,7 @@ func (s *Store) fromOldForm(bootID string, h Heal, r replay, file source) (*cont
 	maps.Copy(l.Migrations, r.content.migrations()) // the journal is ahead
 	maps.DeleteFunc(l.Migrations, func(network string, doc []byte) bool { return doc == nil || network == h.Network })
 	l.Contested = slices.Sorted(maps.Keys(contested))
-	return c, SourceOldForm, c.lose("", l)
+	return c, c.lose("", l)
 }
 
 // notesOf is the content of a checkpoint that has nothing but what tells of former

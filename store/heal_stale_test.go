@@ -2,10 +2,19 @@ package store
 
 import (
 	"bytes"
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
+	"slices"
 	"testing"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/bolt-local/bolt-local/store/pages"
+	"github.com/bolt-local/bolt-local/store/record"
 )
 
 // A disk that has not written a page leaves an older one there. That of `meta` is of
@@ -47,4 +56,102 @@ func TestAMetaBucketThatIsOlderIsHealedFromTheJournal(t *testing.T) {
 	if tried < 10 {
 		t.Errorf("%d tried", tried)
 	}
+}
+
+// Where the file went back first, the transaction of another program gets the number
+// that ours had. What it wrote is in no journal.
+func TestAnotherProgramsTransactionWithOurNumberIsNotThrownAway(t *testing.T) {
+	for name, back := range map[string]func(n *node, older []byte){
+		"upon an older copy": func(n *node, older []byte) { n.write(CheckpointFile, older) },
+		"upon the older meta page": func(n *node, _ []byte) { // bbolt goes back by itself
+			first, second := n.metaTx()
+			n.zero(map[bool]int{true: 0, false: 1}[first > second])
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := sixHeld(t)
+			older := n.read(CheckpointFile)
+			n.add("10.0.0.9", "last")
+			back(n, older)
+			n.byAnother(func(tx *bolt.Tx) error {
+				a := allocation(1, "10.0.0.99", "theirs")
+				value, err := record.Encode("podnet", a)
+				if err != nil {
+					return err
+				}
+				network := tx.Bucket([]byte(bucketNetworks)).Bucket([]byte("podnet"))
+				return errors.Join(
+					network.Bucket([]byte(bucketAllocations)).Put(addrKey(a.Addr), value),
+					network.Bucket([]byte(bucketAttachments)).Put(attachmentKey(a.Holders[0].Attachment, a.Addr), nil),
+				)
+			})
+			if err := n.heal(); !errors.Is(err, ErrDamaged) {
+				t.Errorf("healing: %v", err)
+			}
+			if report := n.mend(Repair{}); !slices.Equal(report.Lost, []string{"podnet"}) || report.Complete != "" {
+				t.Errorf("lost %q, complete %q", report.Lost, report.Complete)
+			}
+			held := n.held()
+			for addr, id := range map[string]string{"10.0.0.9": "last", "10.0.0.99": "theirs"} {
+				if held[addr] != id {
+					t.Errorf("%s is held by %q, want %s", addr, held[addr], id)
+				}
+			}
+		})
+	}
+}
+
+// metaTx are the transactions of both meta pages.
+func (n *node) metaTx() (first, second uint64) {
+	b, size := n.read(CheckpointFile), os.Getpagesize()
+	const at = 64 // behind the header, magic, version, page size, flags, root, freelist and high-water mark
+	return binary.NativeEndian.Uint64(b[at:]), binary.NativeEndian.Uint64(b[size+at:])
+}
+
+// Its page of meta knows the boot before alone, and no journal is there. What a call
+// of another network keeps of it is this node's all the same.
+func TestRepairSearchesAKeptFileWhoseMetaIsOfTheBootBefore(t *testing.T) {
+	n, size := newNode(t), os.Getpagesize()
+	n.add("10.0.0.2", "before")
+	was, from := n.read(CheckpointFile), n.metaPage()
+	n.boot = "boot-002"
+	want := map[string]string{}
+	for i := range 30 {
+		addr, id := fmt.Sprintf("10.0.0.%d", 10+i), fmt.Sprintf("c%d", i)
+		n.add(addr, id)
+		want[addr] = id
+	}
+	damaged, at := n.read(CheckpointFile), n.metaPage()
+	copy(damaged[at*size:(at+1)*size], was[from*size:])
+	binary.NativeEndian.PutUint64(damaged[at*size:], uint64(at)) // its own id
+	n.write(CheckpointFile, damaged)
+	n.write(JournalFile, nil)
+	h := Heal{Deadline: time.Now().Add(5 * time.Second), Network: "elsewhere", Complete: func([]byte) bool { return true }}
+	if err := n.Heal(h); err != nil {
+		t.Fatal(err)
+	}
+	if report := n.mend(Repair{}); !slices.Equal(report.Lost, []string{"podnet"}) {
+		t.Errorf("lost %q, notes %q", report.Lost, report.Notes)
+	}
+	held := n.held()
+	for addr, id := range want {
+		if held[addr] != id {
+			t.Errorf("%s is held by %q, want %s", addr, held[addr], id)
+		}
+	}
+}
+
+// metaPage is the page of the bucket meta.
+func (n *node) metaPage() (page int) {
+	n.t.Helper()
+	_, err := pages.Salvage(n.read(CheckpointFile), func(f pages.Found) error {
+		if f.Reached && !f.Stale && string(f.Key) == keyFormat {
+			page = int(f.Page)
+		}
+		return nil
+	})
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	return page
 }

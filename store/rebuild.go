@@ -21,6 +21,7 @@ type rebuild struct {
 	witnesses  []Witness
 	sound      bool // the first source has all but what it says is lost
 	othersLost bool // and it says so of networks that are not stored
+	foreign    bool // see [foreign]
 }
 
 // unchanged tells whether c says nothing that a sound checkpoint does not.
@@ -149,7 +150,8 @@ func (b *rebuild) read() error {
 		fromJournal.content = newContent()
 	}
 	b.sources = []source{fromJournal, file}
-	if errors.Is(b.report.Problem, errForeign) || errors.Is(b.report.Problem, ErrLost) {
+	b.foreign = foreign(b.report.Problem, file.content, journal.content)
+	if b.foreign || errors.Is(b.report.Problem, ErrLost) {
 		b.sources = []source{file, fromJournal} // it has what the journal has not
 	}
 	kept, err := s.keptFiles(mergeRest(b.sources, b.bootID))

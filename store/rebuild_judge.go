@@ -9,10 +9,21 @@ import (
 
 // dropAliens leaves out what is another node's or another data directory's.
 func (b *rebuild) dropAliens(journal replay) {
-	for _, i := range b.store.aliens(b.sources, journal.header, b.bootID, b.repair.names(b.bootID)) {
-		name := b.sources[i].name
-		b.report.Notes = append(b.report.Notes, name+" is another node's: nothing was taken from it")
-		b.sources[i] = source{name: name, content: newContent()}
+	known := b.repair.names(b.bootID) || slices.ContainsFunc(b.sources, func(s source) bool { return s.content.knowsBoot(b.bootID) })
+	ids := b.store.ourIDs(b.sources, journal.header, b.bootID)
+	if len(ids) == 0 { // a lock of another boot says less than what this boot has written to
+		if w, is, err := readWitness(b.store.file(LockFile)); err == nil && is {
+			ids[w.Checkpoint] = true
+		}
+	}
+	if len(ids) == 0 && !known {
+		return // nobody can tell
+	}
+	for i, src := range b.sources {
+		if src.alien(ids, b.bootID) {
+			b.report.Notes = append(b.report.Notes, src.name+" is another node's: nothing was taken from it")
+			b.sources[i] = source{name: src.name, content: newContent()}
+		}
 	}
 }
 
@@ -29,15 +40,14 @@ func (b *rebuild) judge(journalErr error) {
 	if slices.ContainsFunc(b.sources, func(s source) bool { return s.content.knowsBoot(b.bootID) }) {
 		boots = append(boots, b.bootID) // lock and journal may be another's
 	}
-	foreign := errors.Is(problem, errForeign)
 	switch {
 	case errors.Is(problem, ErrLost):
 		b.sound = true
-	case foreign && journalErr == nil && b.sources[0].whole && b.sources[0].content.sameNetworks(b.sources[1].content):
+	case b.foreign && journalErr == nil && b.sources[0].whole && b.sources[0].content.sameNetworks(b.sources[1].content):
 		b.report.Complete, b.sound = "the file itself: it holds what the journal tells", true
-	case !foreign && journalErr == nil:
+	case !b.foreign && journalErr == nil:
 		b.report.Complete, b.sound = TheJournal, true
-	case !foreign && writtenBefore(boots, b.bootID):
+	case !b.foreign && writtenBefore(boots, b.bootID):
 		b.report.Complete = "none is needed: nothing was written in this boot"
 	default:
 		if journalErr != nil {

@@ -81,7 +81,7 @@ func (s *Store) current(bootID string, deadline time.Time) (c *content, problem,
 	}
 	journal, journalErr := readJournal(s.file(JournalFile))
 	file, _ := salvage(s.Path(), "") // what cannot be read tells nothing
-	if journalErr != nil || errors.Is(err, errForeign) || s.vouches(journal, file) != nil {
+	if journalErr != nil || foreign(err, file.content, journal.content) || s.vouches(journal, file) != nil {
 		return nil, nil, err
 	}
 	return journal.content, err, nil
