@@ -20,8 +20,10 @@ func (s *Store) ourIDs(sources []source, journal journalHeader, bootID string) m
 }
 
 // alien tells whether a source is another node's or another data directory's: it
-// knows nothing of this boot, and nobody who does knows it.
+// knows other boots alone, and nobody who knows this one knows it. Where the boot's id
+// cannot be read nobody can tell.
 func (s source) alien(ids map[string]bool, bootID string) bool {
 	f, err := s.format()
-	return err == nil && !s.given && !s.content.knowsBoot(bootID) && !ids[f.ID] && !ids[f.Replaces]
+	otherBoots := bootID != "" && s.content.newestEpoch() != 0 && !s.content.knowsBoot(bootID)
+	return err == nil && otherBoots && !s.given && !ids[f.ID] && !ids[f.Replaces]
 }

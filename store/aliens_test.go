@@ -66,9 +66,9 @@ func TestHealingAsksNoFileOfAnotherNode(t *testing.T) {
 	}
 }
 
-// The new checkpoint names the one that lock had, which was another node's: later
-// nobody can tell any more.
-func TestRepairSearchesNoJournalOfAnotherNodeThatHealingKept(t *testing.T) {
+// Then the id that lock names tells nothing of whose the journal is, and the new
+// checkpoint is put in the place of that one.
+func TestBesideAnotherNodesLockNobodyIsLeftOut(t *testing.T) {
 	n, held := sixtyHeld(t)
 	n.setMigration("ours")
 	other := newNode(t)
@@ -78,49 +78,66 @@ func TestRepairSearchesNoJournalOfAnotherNodeThatHealingKept(t *testing.T) {
 	n.write(JournalFile, other.read(JournalFile))
 	n.write(LockFile, other.read(LockFile))
 	n.zero(n.recordPage())
-	h := Heal{Deadline: time.Now().Add(5 * time.Second), Network: "elsewhere", Complete: func([]byte) bool { return true }}
-	if err := n.Heal(h); err != nil {
-		t.Fatal(err)
-	}
-	if all := n.damages(); len(all) != 1 || all[0].Journal == "" || !slices.Equal(all[0].Others, []string{all[0].Journal}) {
-		t.Fatalf("noted: %+v", all)
-	}
-	if report := n.mend(Repair{}); !slices.Equal(report.Lost, []string{"podnet"}) {
-		t.Errorf("lost %q", report.Lost)
-	}
-	if doc, err := n.migration(); err != nil || string(doc) != "ours" {
-		t.Errorf("the document is %q, %v", doc, err)
-	}
-	got := n.held()
-	for addr, id := range got {
-		if held[addr] != id {
-			t.Errorf("%s is held by %s, not by %q", addr, id, held[addr])
-		}
-	}
-	if len(got) == 0 {
-		t.Error("nothing is held")
-	}
-}
-
-// Without an id that tells, all files are this node's.
-func TestNoFileIsAnotherNodesWhereNoneKnowsTheBoot(t *testing.T) {
-	n, held := sixtyHeld(t)
-	n.setMigration("ours")
-	n.boot = "" // it cannot be read
-	n.write(JournalFile, nil)
-	n.write(LockFile, nil)
-	n.zero(n.recordPage())
 	asked := ""
 	h := Heal{Deadline: time.Now().Add(5 * time.Second), Network: "podnet", Complete: func(doc []byte) bool {
 		asked = string(doc)
 		return false
 	}}
-	if err := n.Heal(h); !errors.Is(err, ErrDamaged) || asked != "ours" {
+	if err := n.Heal(h); !errors.Is(err, ErrDamaged) || asked != "another's" {
 		t.Errorf("healing: %v; the older form was judged by the document %q", err, asked)
 	}
 	report := n.mend(Repair{})
-	if len(report.Allocations) < len(held)/2 || !slices.Equal(report.Lost, []string{"podnet"}) {
-		t.Errorf("%d found, lost %q, notes %q", len(report.Allocations), report.Lost, report.Notes)
+	if !slices.Equal(report.Lost, []string{"podnet"}) || !slices.Contains(report.Notes, "the journal is another node's: nothing was taken from it") {
+		t.Errorf("lost %q, notes %q", report.Lost, report.Notes)
+	}
+	if doc, err := n.migration(); err != nil || string(doc) != "ours" {
+		t.Errorf("the document is %q, %v", doc, err)
+	}
+	for addr, id := range n.held() {
+		if held[addr] != id {
+			t.Errorf("%s is held by %s, not by %q", addr, id, held[addr])
+		}
+	}
+}
+
+// Then nobody can tell whose a file is, and all are this node's.
+func TestInABootWithoutAnIDNoFileIsAnotherNodes(t *testing.T) {
+	for name, lock := range map[string]bool{"with its lock": true, "without": false} {
+		t.Run(name, func(t *testing.T) {
+			n, held := sixtyHeld(t)
+			n.setMigration("ours")
+			n.boot = ""
+			n.write(JournalFile, nil)
+			if !lock {
+				n.write(LockFile, nil)
+			}
+			n.zero(n.recordPage())
+			whole := n.read(CheckpointFile)
+			asked := ""
+			complete := false
+			h := Heal{Deadline: time.Now().Add(5 * time.Second), Network: "podnet", Complete: func(doc []byte) bool {
+				asked = string(doc)
+				return complete
+			}}
+			if err := n.Heal(h); !errors.Is(err, ErrDamaged) || asked != "ours" {
+				t.Errorf("healing: %v; the older form was judged by the document %q", err, asked)
+			}
+			complete, h.Network = true, "elsewhere"
+			for range 2 { // the second time what the first has kept was put back
+				if err := n.Heal(h); err != nil {
+					t.Fatal(err)
+				}
+				n.boot = "boot-001" // it is the same
+				n.refusesLost("podnet", true)
+				n.boot = ""
+				n.write(CheckpointFile, whole)
+				n.write(JournalFile, nil)
+			}
+			report := n.mend(Repair{})
+			if len(report.Allocations) < len(held)/2 || !slices.Equal(report.Lost, []string{"podnet"}) {
+				t.Errorf("%d found, lost %q, notes %q", len(report.Allocations), report.Lost, report.Notes)
+			}
+		})
 	}
 }
 

@@ -130,14 +130,14 @@ func (s *Store) checkStamp(t *Tx, fileTx uint64) error {
 		err = fmt.Errorf("its last transaction is %d, ours was %d", fileTx, stamp)
 	}
 	what := errForeign
-	if s.wasOurs(fileTx) {
-		what = errStamp
+	if s.lockHas(fileTx) {
+		what = errDoubtful
 	}
 	return fmt.Errorf("%w: %s %w (%w)", ErrDamaged, s.Path(), what, err)
 }
 
-// wasOurs tells whether the witness has this number as that of the last transaction.
-func (s *Store) wasOurs(fileTx uint64) bool {
+// lockHas tells whether the witness has this number as that of the last transaction.
+func (s *Store) lockHas(fileTx uint64) bool {
 	w, known, err := readWitness(s.file(LockFile))
 	return err == nil && known && w.Tx == fileTx
 }
@@ -184,15 +184,15 @@ func (s *Store) checkJournal(format Format, bootID string, fileTx uint64) (journ
 // errForeign: what another program wrote is in no journal of ours.
 var errForeign = errors.New("was written by another program")
 
-// errStamp: the stamp is not the last transaction, of which the witness has the
+// errDoubtful: the stamp is not the last transaction, of which the witness has the
 // number.
-var errStamp = errors.New("was written by another program, or an older page stands in it")
+var errDoubtful = errors.New("was written by another program, or an older page stands in it")
 
 // foreign tells whether another program may have written what the journal has not.
 // Where the file had gone back before, its transaction may have the number that ours
-// had; where the networks are those of the journal, a page of meta is an older one.
+// had; where the networks are those of the journal, the page of meta is an older one.
 func foreign(problem error, file, journal *content) bool {
-	return errors.Is(problem, errForeign) || errors.Is(problem, errStamp) && !file.at(bucketNetworks).equal(journal.at(bucketNetworks))
+	return errors.Is(problem, errForeign) || errors.Is(problem, errDoubtful) && !file.at(bucketNetworks).equal(journal.at(bucketNetworks))
 }
 
 func readStamp(tx *bolt.Tx) (uint64, error) {
@@ -204,8 +204,7 @@ func readStamp(tx *bolt.Tx) (uint64, error) {
 }
 
 // readFormat reads meta/format. What cannot be read there may be a newer
-// version's; where the witness tells that the last transaction was ours, it is
-// damage.
+// version's; where the witness has the number of the last transaction, it is damage.
 func (s *Store) readFormat(tx *bolt.Tx) (Format, error) {
 	var doc []byte
 	if meta := tx.Bucket([]byte(bucketMeta)); meta != nil {
@@ -219,7 +218,7 @@ func (s *Store) readFormat(tx *bolt.Tx) (Format, error) {
 	if tx.Writable() {
 		last--
 	}
-	if s.wasOurs(last) {
+	if s.lockHas(last) {
 		return f, fmt.Errorf("%w: %v", ErrDamaged, err)
 	}
 	return f, err

@@ -32,10 +32,7 @@ type Damage struct {
 	// Journal is the name that its journal has now, "" where all of that was
 	// taken over.
 	Journal string `json:"journal,omitempty"`
-	// Others are those of these two that are another node's. Nothing is searched in
-	// them.
-	Others []string `json:"others,omitempty"`
-	From   Source   `json:"from"`
+	From    Source `json:"from"`
 	// Network is the one that SourceOldForm had.
 	Network string `json:"network,omitempty"`
 	// Searched: Repair has taken over all that is left of other networks.

@@ -46,11 +46,14 @@ func (s *Store) Heal(h Heal) error {
 	if !errors.Is(problem, ErrDamaged) || errors.Is(problem, ErrNotRegular) {
 		return problem
 	}
-	c, d, err := s.complete(bootID, h, problem)
+	c, from, err := s.complete(bootID, h, problem)
 	if err != nil {
 		return fmt.Errorf("%w; it cannot be healed: %w", problem, err)
 	}
-	d.Problem = problem.Error()
+	d := Damage{Problem: problem.Error(), From: from}
+	if from == SourceOldForm {
+		d.Network = h.Network
+	}
 	kept, err := s.replace(l, bootID, c, d, damagedSuffix)
 	if err != nil {
 		return fmt.Errorf("%w; healing it: %w", problem, noSpace(err))
@@ -83,8 +86,8 @@ func (s *Store) examine(bootID string, deadline time.Time) error {
 }
 
 // complete returns the content of a checkpoint that has all that the damaged
-// one had and that is of any use, and tells where that comes from.
-func (s *Store) complete(bootID string, h Heal, problem error) (*content, Damage, error) {
+// one had and that is of any use.
+func (s *Store) complete(bootID string, h Heal, problem error) (*content, Source, error) {
 	r, err := readJournal(s.file(JournalFile))
 	file, fileErr := salvage(s.Path(), "")
 	theirs := foreign(problem, file.content, r.content)
@@ -96,7 +99,7 @@ func (s *Store) complete(bootID string, h Heal, problem error) (*content, Damage
 		err = s.vouches(r, file)
 	}
 	if err == nil {
-		return r.content, Damage{From: SourceJournal}, nil
+		return r.content, SourceJournal, nil
 	}
 	boots := append(s.bootsOnFile(), h.Boots...)
 	if fileErr == nil && file.content.knowsBoot(bootID) {
@@ -104,56 +107,59 @@ func (s *Store) complete(bootID string, h Heal, problem error) (*content, Damage
 	}
 	// Another program may have written in this boot, and named it nowhere.
 	if !theirs && writtenBefore(boots, bootID) {
-		return notesOf(r, file), Damage{From: SourceNewBoot}, nil
+		return notesOf(r, file), SourceNewBoot, nil
 	}
-	r, file, others := s.withoutAliens(r, file, bootID)
+	r, file = s.withoutAliens(r, file, bootID)
 	migration := r.content.lastMigration(h.Network)
 	if migration == nil {
 		migration = file.content.lastMigration(h.Network)
 	}
 	if h.Complete != nil && h.Complete(migration) {
-		c, err := s.fromOldForm(bootID, h, r, file)
-		return c, Damage{From: SourceOldForm, Network: h.Network, Others: others}, err
+		return s.fromOldForm(bootID, h, r, file)
 	}
 	if h.Unseen != nil {
 		err = fmt.Errorf("%w; %w", err, h.Unseen)
 	}
-	return nil, Damage{}, err
+	return nil, "", err
 }
 
-// withoutAliens leaves out what is another node's. others are the names of those
-// files.
-func (s *Store) withoutAliens(r replay, file source, bootID string) (_ replay, _ source, others []string) {
+// withoutAliens leaves out what is another node's, where the lock is this boot's: one
+// that was put in the place of ours tells nothing of whose the others are.
+func (s *Store) withoutAliens(r replay, file source, bootID string) (replay, source) {
+	w, known, err := readWitness(s.file(LockFile))
+	if err != nil || !known || w.BootID != bootID {
+		return r, file
+	}
 	journal := source{content: r.content}
 	ids := s.ourIDs([]source{journal, file}, r.header, bootID)
-	if len(ids) == 0 {
-		return r, file, nil // nobody can tell
-	}
 	if journal.alien(ids, bootID) {
-		r, others = replay{}, append(others, JournalFile)
+		r = replay{}
 	}
 	if file.alien(ids, bootID) {
-		file, others = source{}, append(others, CheckpointFile)
+		file = source{}
 	}
-	return r, file, others
+	return r, file
 }
 
 // fromOldForm returns the content of a checkpoint that comes of one network's
 // older form alone. What can be read of the others tells later what of theirs is
 // to be believed.
-func (s *Store) fromOldForm(bootID string, h Heal, r replay, file source) (*content, error) {
+func (s *Store) fromOldForm(bootID string, h Heal, r replay, file source) (*content, Source, error) {
 	known := []source{{content: r.content}, file}
 	contested := contestedIn(known, bootID)
 	if addr, is := contested[h.Network]; is {
-		return nil, fmt.Errorf("%s of network %s has several holders, of whom the older form can name one", addr, h.Network)
+		return nil, "", fmt.Errorf("%s of network %s has several holders, of whom the older form can name one", addr, h.Network)
 	}
 	c := notesOf(r, file)
+	if bootID == "" { // once its id can be read this is no new boot, which would end the loss
+		c.make(bucketMeta, bucketEpochs).fillIn(mergeRest(known, bootID).at(bucketMeta, bucketEpochs))
+	}
 	l := Loss{Epoch: c.beginEpoch(bootID), Reason: "a damaged checkpoint may have had it, and nothing that was left has all of that"}
 	l.Migrations = file.content.migrations()
 	maps.Copy(l.Migrations, r.content.migrations()) // the journal is ahead
 	maps.DeleteFunc(l.Migrations, func(network string, doc []byte) bool { return doc == nil || network == h.Network })
 	l.Contested = slices.Sorted(maps.Keys(contested))
-	return c, c.lose("", l)
+	return c, SourceOldForm, c.lose("", l)
 }
 
 // notesOf is the content of a checkpoint that has nothing but what tells of former

@@ -18,8 +18,8 @@ import (
 )
 
 // A disk that has not written a page leaves an older one there. That of `meta` is of
-// an older transaction in all it says, its stamp included; the witness tells that no
-// other program wrote the last one.
+// an older transaction in all it says, its stamp included; the number in the witness
+// and the networks in the journal tell that no other program wrote the last one.
 func TestAMetaBucketThatIsOlderIsHealedFromTheJournal(t *testing.T) {
 	n, size, tried := newNode(t), os.Getpagesize(), 0
 	var older [][]byte
@@ -45,9 +45,14 @@ func TestAMetaBucketThatIsOlderIsHealedFromTheJournal(t *testing.T) {
 			copy(damaged[at:], page)
 			n.write(CheckpointFile, damaged)
 			what := fmt.Sprintf("page %d of version %d", at/size, version)
-			if err := n.heal(); err != nil {
+			if tried%2 == 1 {
+				if report := n.mend(Repair{}); report.Problem != nil && report.Complete != TheJournal {
+					t.Errorf("%s: complete %q, lost %q", what, report.Complete, report.Lost)
+				}
+			} else if err := n.heal(); err != nil {
 				t.Errorf("%s: %v", what, err)
-			} else if got := n.held(); !maps.Equal(got, want) {
+			}
+			if got := n.held(); !maps.Equal(got, want) {
 				t.Errorf("%s: held %v, want %v", what, got, want)
 			}
 			tried++
@@ -98,6 +103,17 @@ func TestAnotherProgramsTransactionWithOurNumberIsNotThrownAway(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestALaterTransactionOfAnotherProgramIsItsOwn(t *testing.T) {
+	n := sixHeld(t)
+	n.byAnother(func(tx *bolt.Tx) error { // the networks are those of the journal
+		_, err := tx.CreateBucket([]byte("plans"))
+		return err
+	})
+	if err := n.heal(); !errors.Is(err, errForeign) {
+		t.Errorf("healing: %v", err)
 	}
 }
 

@@ -132,13 +132,13 @@ func TestTheNoteOfADamageOnDiskIsPinned(t *testing.T) {
 	c := newContent()
 	err := c.note(Damage{
 		Time: time.Date(2026, 11, 29, 23, 4, 8, 0, time.UTC), Problem: "cut off", Kept: "k", Journal: "j",
-		Others: []string{"j"}, From: SourceOldForm, Network: "podnet", Searched: true,
+		From: SourceOldForm, Network: "podnet", Searched: true,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	value := c.get([]string{bucketMeta, bucketDamage}, "\x00\x00\x00\x00\x00\x00\x00\x01")
-	want := `{"time":"2026-11-29T23:04:08Z","problem":"cut off","kept":"k","journal":"j","others":["j"],"from":"old-form","network":"podnet","searched":true}`
+	want := `{"time":"2026-11-29T23:04:08Z","problem":"cut off","kept":"k","journal":"j","from":"old-form","network":"podnet","searched":true}`
 	if len(value) < 4 || string(value[4:]) != want {
 		t.Errorf("got %q, want a checksum and %s", value, want)
 	}

@@ -32,9 +32,6 @@ func (s *Store) replace(l held, bootID string, c *content, d Damage, what string
 			return "", err
 		}
 	}
-	for i, name := range d.Others {
-		d.Others[i] = map[string]string{CheckpointFile: d.Kept, JournalFile: d.Journal}[name]
-	}
 	if err := c.note(d); err != nil {
 		return "", err
 	}

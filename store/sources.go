@@ -100,7 +100,7 @@ func (s *Store) keptFiles(c *content) ([]source, error) {
 		if err != nil || !d.Unsearched() {
 			continue
 		}
-		if d.Journal != "" && !slices.Contains(d.Others, d.Journal) {
+		if d.Journal != "" {
 			r, err := readJournal(s.file(d.Journal))
 			if unread(err) {
 				return nil, err
@@ -109,7 +109,7 @@ func (s *Store) keptFiles(c *content) ([]source, error) {
 				all = append(all, source{name: d.Journal, content: r.content})
 			}
 		}
-		if d.Kept == "" || slices.Contains(d.Others, d.Kept) {
+		if d.Kept == "" {
 			continue
 		}
 		kept, err := salvage(s.file(d.Kept), d.Kept)
