@@ -58,8 +58,11 @@ func (s State) Heal(network string) error {
 // stands tells that there was one, and that a repair may bring back what a CHECK
 // asks for, or a DEL is to free.
 func (s State) gone(call engine.Call) error {
-	if call.OldPath == "" || s.Store.Exists() {
+	if call.OldPath == "" {
 		return nil
+	}
+	if there, err := s.Store.Stat(); there || err != nil {
+		return err
 	}
 	if !s.shutInThisBoot(call.OldPath, call.Network) || s.madeMeanwhile() || s.Store.Lost() != nil {
 		return nil

@@ -108,8 +108,13 @@ func (s State) Update(verb ipam.Verb, network string, fn func(ipam.Tx) error) er
 	case ipam.VerbAdd, ipam.VerbDel, ipam.VerbGC:
 		op.Runtime, call.Runtime = true, true
 		call.Enters = call.OldPath != ""
-		// The DEL of a pod that host-local gave its address may be the first call.
-		op.Creates = op.Creates || (call.Enters && !s.Store.Exists() && hostlocal.At(call.OldPath).HoldsSomething())
+	}
+	if op.Runtime && !op.Creates { // the DEL of a pod that host-local gave its address may be the first call
+		there, err := s.Store.Stat()
+		if err != nil {
+			return s.cniError(err)
+		}
+		op.Creates = !there && call.Enters && hostlocal.At(call.OldPath).HoldsSomething()
 	}
 	err := s.nested(network)
 	switch {

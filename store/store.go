@@ -1,6 +1,10 @@
 package store
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -80,6 +84,17 @@ func (s *Store) LockTimeout() time.Duration { return s.opts.LockTimeout }
 
 // Exists tells whether there is a checkpoint file.
 func (s *Store) Exists() bool { return exists(s.Path()) }
+
+// Stat is Exists for who must not guess where the checkpoint cannot be looked at.
+func (s *Store) Stat() (exists bool, err error) {
+	switch _, err := os.Lstat(s.Path()); {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("looking at the checkpoint: %w", err)
+	}
+	return true, nil
+}
 
 // Path is the checkpoint's file name.
 func (s *Store) Path() string { return s.file(CheckpointFile) }
