@@ -109,12 +109,12 @@ func (s State) Update(verb ipam.Verb, network string, fn func(ipam.Tx) error) er
 		op.Runtime, call.Runtime = true, true
 		call.Enters = call.OldPath != ""
 	}
-	if op.Runtime && !op.Creates { // the DEL of a pod that host-local gave its address may be the first call
+	if call.Enters && !op.Creates { // the DEL of a pod that host-local gave its address may be the first call
 		there, err := s.Store.Stat()
 		if err != nil {
 			return s.cniError(err)
 		}
-		op.Creates = !there && call.Enters && hostlocal.At(call.OldPath).HoldsSomething()
+		op.Creates = !there && hostlocal.At(call.OldPath).HoldsSomething()
 	}
 	err := s.nested(network)
 	switch {

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bytes"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -73,8 +72,7 @@ func (c *content) note(d Damage) error {
 
 // sameNotes tells whether both tell the same of former damage.
 func (c *content) sameNotes(other *content) bool {
-	is, was := c.at(bucketMeta, bucketDamage).eachValue(), other.at(bucketMeta, bucketDamage).eachValue()
-	return maps.EqualFunc(is, was, bytes.Equal)
+	return c.at(bucketMeta, bucketDamage).equal(other.at(bucketMeta, bucketDamage))
 }
 
 // searched notes that all damaged files were searched.
